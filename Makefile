@@ -1,0 +1,45 @@
+# Everything a newcomer needs: `make train` and `make test` set up all they use, once.
+ENV ?= pong
+ARGS ?=
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# One thread per process: the trainer starts a process for every core.
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: train test check format bench clean help
+help:            ## show the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+train: $(VENV)/.package        ## train an agent: make train ENV=pong ARGS="--minutes 5"
+	$(BIN)/hogwild train $(ENV) $(ARGS)
+
+test: check                    ## formatter, linter, strict types, all tests
+	$(BIN)/python -m pytest -n 2
+
+check: $(VENV)/.dev            ## formatter, linter, strict types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev           ## format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.package        ## training speed beside the bare emulator's
+	$(BIN)/hogwild bench $(ENV) $(ARGS)
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Hogwild needs Python 3.11 or newer: make PYTHON=python3.12 …"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.package: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[atari]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[atari,dev]'
+	@touch $(VENV)/.package $@
+
+clean:                         ## remove the virtual environment and caches (never runs/)
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache dist

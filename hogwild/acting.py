@@ -1,0 +1,152 @@
+"""Playing: a policy drives a batch of environments and records what happens."""
+
+import time
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hogwild.envs.batch import EnvBatch, Step
+from hogwild.maths import categorical
+from hogwild.policies.policy import Policy
+from hogwild.rollout import Rollout
+
+
+class Actor:
+    """Plays N environments with one policy and records rollouts of T steps.
+
+    The tensors of a rollout are reused by the next one: learn from it, or copy it, before collecting again.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        batch: EnvBatch,
+        rollout_steps: int,
+        *,
+        seed: int,
+        reward_scale: float = 1.0,
+        reward_clip: float = 0.0,
+    ) -> None:
+        self.policy = policy
+        self.batch = batch
+        self.steps = rollout_steps
+        self.reward_scale = reward_scale
+        self.reward_clip = reward_clip
+        self.generator = torch.Generator().manual_seed(seed)
+        n, t = batch.num_envs, rollout_steps
+        dtype = getattr(torch, batch.spec.observation_dtype)
+        self.observations = torch.zeros(t + 1, n, *batch.spec.observation_shape, dtype=dtype)
+        self.actions = torch.zeros(t, n, dtype=torch.int64)
+        self.log_probs = torch.zeros(t, n)
+        self.rewards = torch.zeros(t, n)
+        self.terminated = torch.zeros(t, n, dtype=torch.bool)
+        self.truncated = torch.zeros(t, n, dtype=torch.bool)
+        self.final_value = torch.zeros(t, n)
+        self.first = torch.zeros(t + 1, n, dtype=torch.bool)
+        self.state = policy.initial_state(n)
+        self.returns = np.zeros(n)  # raw, of the games under way
+        self.lengths = np.zeros(n, dtype=np.int64)
+        self.episodes: list[tuple[float, int]] = []
+        self.env_seconds = 0.0
+        self.act_seconds = 0.0
+
+    def reset(self, seeds: list[int]) -> None:
+        """Start all environments, each with its own seed."""
+        self.observations[self.steps].copy_(torch.from_numpy(self.batch.reset(seeds)))
+        self.first[self.steps] = True
+
+    def collect(self, version: int) -> Rollout:
+        """Play T steps in every environment; the last observation of one rollout is the first of the next."""
+        started = time.perf_counter()
+        env_seconds = 0.0
+        self.observations[0].copy_(self.observations[self.steps])
+        self.first[0] = self.first[self.steps]
+        self.state = self.policy.renew_dropout(self.state, self.generator)
+        start_state = self.state.clone()
+        uniform = torch.rand(self.steps, self.batch.num_envs, generator=self.generator)
+        self.episodes = []
+        with torch.no_grad():
+            for t in range(self.steps):
+                actions = self._act(t, uniform[t])
+                before = time.perf_counter()
+                step = self.batch.step(actions.numpy())
+                env_seconds += time.perf_counter() - before
+                self._record(t, step)
+        self.env_seconds = env_seconds
+        self.act_seconds = time.perf_counter() - started - env_seconds
+        return Rollout(
+            observations=self.observations,
+            actions=self.actions,
+            log_probs=self.log_probs,
+            rewards=self.rewards,
+            terminated=self.terminated,
+            truncated=self.truncated,
+            final_value=self.final_value,
+            first=self.first,
+            state=start_state,
+            version=version,
+            episodes=tuple(self.episodes),
+        )
+
+    def _act(self, t: int, uniform: Tensor) -> Tensor:
+        out = self.policy(self.observations[t : t + 1], self.state, self.first[t : t + 1])
+        self.state = out.state
+        actions = categorical.sample(out.log_probs[0], uniform)
+        self.actions[t] = actions
+        self.log_probs[t] = categorical.log_probability(out.log_probs[0], actions)
+        return actions
+
+    def _record(self, t: int, step: Step) -> None:
+        self.observations[t + 1].copy_(torch.from_numpy(step.observations))
+        rewards = np.asarray(step.rewards, dtype=np.float32)
+        self.returns += rewards
+        self.lengths += 1
+        learned = rewards * self.reward_scale
+        if self.reward_clip:
+            learned = learned.clip(-self.reward_clip, self.reward_clip)
+        self.rewards[t] = torch.from_numpy(learned)
+        self.terminated[t] = torch.from_numpy(step.terminated)
+        self.truncated[t] = torch.from_numpy(step.truncated)
+        self.first[t + 1] = self.terminated[t] | self.truncated[t]
+        self.final_value[t] = 0.0
+        if step.truncated.any():
+            self._value_final(t, step)
+        for index in np.flatnonzero(step.game_over):
+            self.episodes.append((float(self.returns[index]), int(self.lengths[index])))
+            self.returns[index] = 0.0
+            self.lengths[index] = 0
+
+    def _value_final(self, t: int, step: Step) -> None:
+        """Value of the real last observation of episodes that were cut off, with the memory that led to it."""
+        assert step.final_observations is not None
+        cut = torch.from_numpy(step.truncated)
+        final = torch.from_numpy(step.final_observations)[cut]
+        out = self.policy(final[None], self.state[cut], torch.zeros(1, len(final), dtype=torch.bool))
+        self.final_value[t, cut] = out.value[0]
+
+    def save(self) -> dict[str, Any] | None:
+        """Everything needed to play on exactly from here, or None if the environments cannot be saved."""
+        environments = self.batch.state()
+        if environments is None:
+            return None
+        return {
+            "environments": environments,
+            "observations": self.observations[self.steps].numpy(),
+            "first": self.first[self.steps].numpy(),
+            "memory": self.state.numpy(),
+            "random": self.generator.get_state().numpy(),
+            "returns": self.returns,
+            "lengths": self.lengths,
+        }
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """Play on from a saved moment."""
+        self.batch.load_state(saved["environments"])
+        self.observations[self.steps].copy_(torch.from_numpy(saved["observations"]))
+        self.first[self.steps].copy_(torch.from_numpy(saved["first"]))
+        self.state = torch.from_numpy(saved["memory"])
+        self.generator.set_state(torch.from_numpy(saved["random"]))
+        self.returns = saved["returns"].copy()
+        self.lengths = saved["lengths"].copy()

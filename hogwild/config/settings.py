@@ -1,0 +1,228 @@
+"""Every setting of a training, with its unit, meaning and plain default.
+
+The docstring under a field is its help text on the command line and its row in the reference page. Field names are
+unique across the groups, so that a flag (`--entropy`), a line of TOML (`entropy = 0.01`) and a keyword argument
+(`hogwild.train("pong", entropy=0.01)`) are one name. The plain defaults here are overlaid by the defaults of the
+environment's family (see `presets/`).
+
+A setting whose type is a tuple can differ between workers: worker r takes element `r % len`.
+"""
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+Value = TypeVar("Value")
+
+
+def of_worker(values: tuple[Value, ...], rank: int) -> Value:
+    """Element of a per-worker setting that belongs to worker `rank`.
+
+    >>> of_worker((16, 32, 64), rank=4)
+    32
+    """
+    return values[rank % len(values)]
+
+
+@dataclass(frozen=True)
+class EnvSettings:
+    """environment"""
+
+    envs: tuple[int, ...] = (16,)
+    """Environments that one worker steps together."""
+    protocol: str = "auto"
+    """Named Atari protocol: a3c-2016, dqn-2015, machado-2018, v5, … ('auto': what the environment's id says)."""
+    preprocess: Literal["auto", "standard", "universe", "a3g", "ocd", "ocd-pong", "none"] = "auto"
+    """Recipe that turns the game's picture into an observation ('auto': standard for Atari, none elsewhere)."""
+    image_size: int = 84
+    """Height and width in pixels of standard Atari observations."""
+    frame_stack: int = 4
+    """Pictures stacked into one standard Atari observation."""
+    frame_skip: int | None = None
+    """Frames that one action lasts (None: by protocol)."""
+    sticky: float | None = None
+    """Probability that the emulator repeats the last action instead (None: by protocol)."""
+    noops: int | None = None
+    """Up to so many random no-op frames at the start of a game (None: by protocol)."""
+    life_loss: bool | None = None
+    """A lost life ends the episode for learning while the game goes on (None: by protocol)."""
+    fire_reset: bool | None = None
+    """Press fire at the start of a game (None: by protocol)."""
+    full_actions: bool | None = None
+    """All 18 joystick actions instead of those that the game uses (None: by protocol)."""
+    frame_limit: int | None = None
+    """Frames after which a game is cut off (None: by protocol)."""
+    reward_clip: float | None = None
+    """Clip rewards to ± this for learning; reported returns stay raw (0: never; None: by protocol)."""
+    reward_scale: float = 1.0
+    """Factor on rewards for learning, before clipping; reported returns stay raw."""
+    normalise: Literal["auto", "frozen", "running", "off"] = "auto"
+    """Subtract the mean picture and divide by the deviation: estimated at the start and then frozen, slowly
+    updated, or not at all ('auto': frozen for pictures, off for recipes that scale pictures themselves)."""
+    normalise_steps: int = 10_000
+    """Steps of the first play from which the mean picture is estimated."""
+
+
+@dataclass(frozen=True)
+class PolicySettings:
+    """policy"""
+
+    encoder: Literal["auto", "a3c", "nature", "universe", "a3g", "mlp"] = "auto"
+    """Network that reads observations ('auto': a3c for images, mlp for vectors)."""
+    encoder_size: int = 0
+    """Width of the encoder's last layer, and of each layer of the mlp (0: the encoder's own)."""
+    memory: Literal["none", "lstm", "gru"] = "none"
+    """Recurrent memory between encoder and heads."""
+    memory_size: int = 256
+    """Units of the memory."""
+    dropout: float = 0.0
+    """Share of encoder features dropped in training; one mask lasts for a rollout, so that acting and learning agree."""
+    split: bool = False
+    """Separate last layers for actor and critic instead of one shared."""
+    initialisation: Literal["orthogonal", "glorot", "columns", "a3g", "kaiming", "normal"] = "orthogonal"
+    """How weights start; see the policies page for what each stands for."""
+
+
+@dataclass(frozen=True)
+class ObjectiveSettings:
+    """objective"""
+
+    objective: Literal["a3c"] = "a3c"
+    """What is optimised."""
+    rollout_steps: tuple[int, ...] = (16,)
+    """Steps of each environment in one rollout."""
+    discount: tuple[float, ...] = (0.99,)
+    """Discount per step."""
+    returns: Literal["gae", "n-step", "monte-carlo"] = "gae"
+    """How advantages and value targets are computed."""
+    gae_lambda: tuple[float, ...] = (0.95,)
+    """Decay of the trace in generalised advantage estimation."""
+    entropy: tuple[float, ...] = (0.01,)
+    """Weight of the policy's entropy, in nats."""
+    entropy_final: float = 1.0
+    """Fraction of the entropy weight left when the schedule ends."""
+    value_coef: tuple[float, ...] = (0.5,)
+    """Weight of the value error."""
+    value_loss: Literal["squared", "huber"] = "squared"
+    """Value error: half the square, or Huber's with threshold 1."""
+    reduction: Literal["mean", "sum"] = "mean"
+    """Mean or sum over the steps of a rollout; learning rates mean different things under each."""
+    normalise_advantage: bool = False
+    """Shift and scale the advantages of each rollout to mean 0, deviation 1."""
+    max_grad_norm: tuple[float, ...] = (0.5,)
+    """Gradients with a larger global norm are scaled down to it (0: never)."""
+
+
+@dataclass(frozen=True)
+class OptimizerSettings:
+    """optimizer"""
+
+    optimizer: Literal["adam", "amsgrad", "nadam", "rmsprop", "rmsprop-tf"] = "adam"
+    """Update rule; rmsprop-tf is TensorFlow's (epsilon inside the root, accumulator starting at 1)."""
+    learning_rate: tuple[float, ...] = (7e-4,)
+    """Step size at the start."""
+    learning_rate_final: float = 1.0
+    """Fraction of the learning rate left when the schedule ends (1: constant)."""
+    schedule_steps: int = 0
+    """Step at which the schedules of learning rate and entropy end (0: at --steps)."""
+    beta1: float = 0.9
+    """Decay of the mean of gradients (adam, amsgrad, nadam)."""
+    beta2: float = 0.999
+    """Decay of the mean of squared gradients (adam, amsgrad, nadam)."""
+    rms_decay: float = 0.99
+    """Decay of the mean of squared gradients (rmsprop, rmsprop-tf)."""
+    epsilon: float = 1e-5
+    """Added to the denominator of the update."""
+    shared_statistics: bool = True
+    """One set of optimizer statistics for all workers, or one for each."""
+
+
+@dataclass(frozen=True)
+class ExecutionSettings:
+    """execution"""
+
+    exchange: Literal["weights"] = "weights"
+    """What travels: 'weights', one set of weights in shared memory to which every worker applies its gradients."""
+    lock: Literal["free", "turns"] = "free"
+    """Workers apply updates without waiting for each other, or take turns."""
+    engine: Literal["processes", "inline"] = "processes"
+    """Where workers run: 'processes', one each; 'inline', all in this process, in an order fixed by the seed."""
+    workers: int = 0
+    """Number of workers (0: one for each core)."""
+    seed: int = 0
+    """Seed of everything random; each worker and environment derives its own from it."""
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """run"""
+
+    steps: int = 0
+    """Stop after so many steps of all environments together (0: no limit)."""
+    minutes: float = 0.0
+    """Stop after so many minutes of training (0: no limit)."""
+    until_return: float | None = None
+    """Stop when the mean return of the last 100 episodes reaches this."""
+    name: str = ""
+    """Name of the run's folder (empty: made of environment, seed and time)."""
+    runs: str = "runs"
+    """Folder that holds all runs."""
+    checkpoint_seconds: float = 60.0
+    """Seconds between checkpoints."""
+    keep_checkpoints: int = 3
+    """Newest checkpoints to keep, beside the best and the final one."""
+    log_seconds: float = 2.0
+    """Seconds between two rows of metrics."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings of one training.
+
+    >>> Settings().update(entropy=0.02).objective.entropy
+    (0.02,)
+    """
+
+    env: str = ""
+    environment: EnvSettings = field(default_factory=EnvSettings)
+    policy: PolicySettings = field(default_factory=PolicySettings)
+    objective: ObjectiveSettings = field(default_factory=ObjectiveSettings)
+    optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
+    execution: ExecutionSettings = field(default_factory=ExecutionSettings)
+    run: RunSettings = field(default_factory=RunSettings)
+
+    def update(self, **changes: Any) -> "Settings":
+        """Copy with the given settings changed, by their flat names; scalars stand for one-element tuples."""
+        from hogwild.config.coerce import coerce
+
+        groups: dict[str, dict[str, Any]] = {}
+        for name, value in changes.items():
+            group, setting = find_setting(name)
+            groups.setdefault(group, {})[name] = coerce(name, setting.type, value)
+        top = groups.pop("", {})
+        changed = {g: dataclasses.replace(getattr(self, g), **values) for g, values in groups.items()}
+        return dataclasses.replace(self, **top, **changed)
+
+    def flat(self) -> dict[str, Any]:
+        """All settings by their flat names."""
+        result: dict[str, Any] = {"env": self.env}
+        for group in setting_groups():
+            result |= dataclasses.asdict(getattr(self, group))
+        return result
+
+
+def setting_groups() -> dict[str, type[Any]]:
+    """The groups of settings, by the name of their field in `Settings`."""
+    return {f.name: type(getattr(Settings(), f.name)) for f in dataclasses.fields(Settings) if f.name != "env"}
+
+
+def find_setting(name: str) -> tuple[str, "dataclasses.Field[Any]"]:
+    """Group and field of the setting with a flat name; an unknown name is refused with the nearest known ones."""
+    from hogwild.config.suggest import unknown
+
+    known: dict[str, tuple[str, dataclasses.Field[Any]]] = {"env": ("", dataclasses.fields(Settings)[0])}
+    for group, kind in setting_groups().items():
+        known |= {f.name: (group, f) for f in dataclasses.fields(kind)}
+    if name not in known:
+        raise unknown("setting", name, known)
+    return known[name]

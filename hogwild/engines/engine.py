@@ -1,0 +1,46 @@
+"""The contract of an engine, as the coordinator sees it."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from hogwild.report import Report
+
+
+@dataclass
+class WorkerStatus:
+    """What one worker is doing."""
+
+    rank: int
+    state: str = "starting"  # starting, playing, stopped
+    pid: int = 0
+    steps: int = 0
+
+
+class Engine(Protocol):
+    """Starts, watches and stops workers."""
+
+    statuses: list[WorkerStatus]
+
+    def start(self) -> None:
+        """Start all workers; returns before they are ready."""
+        ...
+
+    def poll(self, seconds: float) -> list[Report]:
+        """Wait at most so long for news from the workers; a worker that failed is raised as an error."""
+        ...
+
+    def stop(self) -> list[Report]:
+        """Let the workers finish what they are doing and end; answers their last reports."""
+        ...
+
+    def kill(self) -> None:
+        """End all workers at once."""
+        ...
+
+    def worker_states(self) -> list[dict[str, Any] | None]:
+        """For each worker everything needed to go on exactly, or None where that cannot be had."""
+        ...
+
+    def carried(self) -> list[list[dict[str, float]]]:
+        """For each worker what its preprocessing has learned."""
+        ...

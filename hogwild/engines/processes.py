@@ -1,0 +1,159 @@
+"""The engine `processes`: one process for each worker, one core for each process.
+
+Processes are spawned, never forked: a fork copies locks and random states in the middle of whatever threads were
+doing. Each has one pipe to the coordinator, so that a death is seen at once and can block nobody else.
+"""
+
+import multiprocessing
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from hogwild.config.settings import Settings
+from hogwild.engines.engine import WorkerStatus
+from hogwild.engines.worker_process import worker_main
+from hogwild.errors import EnvironmentFailed, HogwildError, WorkerDied
+from hogwild.exchanges.file_lock import FileLock
+from hogwild.exchanges.weights import STOP, SharedWeights
+from hogwild.report import Report
+
+STOP_SECONDS = 30.0  # a worker that has not finished its rollout by then is ended
+
+
+class ProcessEngine:
+    """Runs each worker in a process of its own."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        shared: SharedWeights,
+        workers: int,
+        incarnation: int = 0,
+        carried: list[list[dict[str, float]]] | None = None,
+    ) -> None:
+        self.settings = settings
+        self.shared = shared
+        self.incarnation = incarnation
+        self.statuses = [WorkerStatus(rank) for rank in range(workers)]
+        self.processes: list[multiprocessing.process.BaseProcess] = []
+        self.pipes: list[Connection] = []
+        self.lock = FileLock()
+        self._carried: list[list[dict[str, float]]] = carried or [[] for _ in range(workers)]
+
+    def start(self) -> None:
+        """Spawn all workers; they build their environments side by side."""
+        self.shared.share()
+        context = multiprocessing.get_context("spawn")
+        with one_thread_per_process():
+            for status in self.statuses:
+                ours, theirs = context.Pipe()
+                carried = self._carried[status.rank % len(self._carried)]
+                process = context.Process(
+                    target=worker_main,
+                    args=(self.settings, status.rank, self.incarnation, carried, self.shared, self.lock, theirs),
+                    name=f"hogwild worker {status.rank}",
+                    daemon=True,
+                )
+                process.start()
+                theirs.close()
+                status.pid = process.pid or 0
+                self.processes.append(process)
+                self.pipes.append(ours)
+
+    def poll(self, seconds: float) -> list[Report]:
+        """Wait for news from the workers."""
+        reports: list[Report] = []
+        alive = [pipe for pipe, status in zip(self.pipes, self.statuses, strict=True) if status.state != "stopped"]
+        if not alive:
+            time.sleep(seconds)
+        for pipe in wait(alive, timeout=seconds):
+            reports += self._read(self.pipes.index(pipe))  # type: ignore[arg-type]
+        return reports
+
+    def _read(self, rank: int) -> list[Report]:
+        reports: list[Report] = []
+        status, pipe = self.statuses[rank], self.pipes[rank]
+        try:
+            while pipe.poll():
+                kind, content = pipe.recv()
+                if kind == "report":
+                    status.steps += content.steps
+                    reports.append(content)
+                elif kind == "carried":
+                    self._carried[rank] = content
+                elif kind == "error":
+                    raise _error_of_worker(rank, *content)
+                else:
+                    status.state = kind
+        except (EOFError, ConnectionResetError):
+            self._explain_death(rank)
+        return reports
+
+    def _explain_death(self, rank: int) -> None:
+        status, process = self.statuses[rank], self.processes[rank]
+        process.join(timeout=5.0)
+        if status.state == "stopped" or process.exitcode == 0:
+            status.state = "stopped"
+            return
+        code = process.exitcode
+        how = f"killed by signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        raise WorkerDied(f"Worker {rank} (pid {status.pid}) died: {how}.")
+
+    def stop(self) -> list[Report]:
+        """Ask the workers to finish their rollouts, and wait for them."""
+        self.shared.counters[STOP] = 1
+        reports: list[Report] = []
+        deadline = time.monotonic() + STOP_SECONDS
+        while any(process.is_alive() for process in self.processes) and time.monotonic() < deadline:
+            try:
+                reports += self.poll(0.1)
+            except HogwildError:
+                break  # one is gone already; the others are ended below
+        self.kill()
+        return reports
+
+    def kill(self) -> None:
+        """End all workers at once."""
+        for process in self.processes:
+            if process.is_alive():
+                process.kill()
+        for process in self.processes:
+            process.join(timeout=5.0)
+        for pipe in self.pipes:
+            pipe.close()
+        for status in self.statuses:
+            status.state = "stopped"
+        self.processes, self.pipes = [], []
+
+    def worker_states(self) -> list[dict[str, Any] | None]:
+        """Workers that run by themselves cannot be saved in mid-game."""
+        return [None for _ in self.statuses]
+
+    def carried(self) -> list[list[dict[str, float]]]:
+        """What the preprocessing of each worker has learned, as it last said."""
+        return self._carried
+
+
+@contextmanager
+def one_thread_per_process() -> Iterator[None]:
+    """Children started inside load their numeric libraries with one thread each: more would fight for the cores."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _error_of_worker(rank: int, kind: str, message: str, traceback: str) -> HogwildError:
+    if kind == "EnvironmentFailed":
+        return EnvironmentFailed(f"{message} (worker {rank}; the traceback is in the log)").with_details(traceback)
+    return WorkerDied(f"Worker {rank} failed: {message} (the traceback is in the log)").with_details(traceback)

@@ -1,0 +1,81 @@
+"""Atari games stepped in C++: the fast path, for the standard preprocessing."""
+
+from typing import Any
+
+import numpy as np
+
+from hogwild.envs.batch import Step
+from hogwild.envs.protocols import Protocol
+from hogwild.errors import EnvironmentFailed
+from hogwild.policies.policy import PolicySpec
+
+
+class AtariBatch:
+    """A batch of one Atari game, emulated and preprocessed by ale-py's vector environment.
+
+    Its traps are dealt with here: an action out of range would hang it for ever, and with life loss as an end the
+    only sign of a real game over is that the game's frame counter starts again.
+    """
+
+    def __init__(
+        self, rom: str, protocol: Protocol, num_envs: int, image_size: int, frame_stack: int, threads: int = 1
+    ) -> None:
+        from ale_py.vector_env import AtariVectorEnv
+        from gymnasium.vector import AutoresetMode
+
+        self.num_envs = num_envs
+        self.envs = AtariVectorEnv(
+            rom,
+            num_envs,
+            num_threads=min(threads, num_envs),
+            max_num_frames_per_episode=protocol.frame_limit,
+            repeat_action_probability=protocol.sticky,
+            full_action_space=protocol.full_actions,
+            autoreset_mode=AutoresetMode.SAME_STEP,
+            img_height=image_size,
+            img_width=image_size,
+            stack_num=frame_stack,
+            frameskip=protocol.frame_skip[0],
+            noop_max=protocol.noops,
+            life_loss_info=protocol.life_loss,
+            reward_clipping=False,
+            use_fire_reset=protocol.fire_reset,
+        )
+        shape = (frame_stack, image_size, image_size)
+        self.spec = PolicySpec(shape, "uint8", int(self.envs.single_action_space.n))
+        self._frame = np.zeros(num_envs, dtype=np.int64)
+
+    def reset(self, seeds: list[int]) -> np.ndarray:
+        """First observations."""
+        observations, info = self.envs.reset(seed=np.asarray(seeds, dtype=np.int64))
+        self._frame = info["episode_frame_number"].copy()
+        return np.asarray(observations)
+
+    def step(self, actions: np.ndarray) -> Step:
+        """Take one action in every environment."""
+        if actions.min() < 0 or actions.max() >= self.spec.num_actions:
+            raise EnvironmentFailed(f"action out of range 0…{self.spec.num_actions - 1}: {actions.tolist()}")
+        observations, rewards, terminated, truncated, info = self.envs.step(actions)
+        frame = info["episode_frame_number"]
+        game_over = frame <= self._frame
+        self._frame = frame.copy()
+        return Step(observations, rewards, terminated, truncated, game_over, info.get("final_obs"))
+
+    def state(self) -> None:
+        """The C++ emulators cannot be saved."""
+        return
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Never called: there is no state to load."""
+        raise EnvironmentFailed("the C++ emulators cannot be restored")
+
+    def carried(self) -> list[dict[str, float]]:
+        """Nothing: this preprocessing learns nothing."""
+        return []
+
+    def load_carried(self, carried: list[dict[str, float]]) -> None:
+        """Nothing to take over."""
+
+    def close(self) -> None:
+        """Release the emulators."""
+        self.envs.close()

@@ -1,0 +1,59 @@
+"""The contract of a batch of environments, whatever they are made of.
+
+Finished environments start anew within the same step; what Gymnasium calls autoreset is dealt with inside a batch and
+never seen outside.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from hogwild.policies.policy import PolicySpec
+
+
+@dataclass(frozen=True)
+class Step:
+    """What N environments answer to N actions."""
+
+    observations: np.ndarray  # [N, …] to act on next: the first of a new episode where one ended
+    rewards: np.ndarray  # [N] raw
+    terminated: np.ndarray  # [N] the episode ended, for learning: nothing follows
+    truncated: np.ndarray  # [N] the episode was cut off: what would follow has a value
+    game_over: np.ndarray  # [N] a whole game ended; a lost life alone does not
+    final_observations: np.ndarray | None  # [N, …] valid where truncated: the real last observation
+
+
+class EnvBatch(Protocol):
+    """N environments that step together."""
+
+    num_envs: int
+    spec: PolicySpec
+
+    def reset(self, seeds: list[int]) -> np.ndarray:
+        """First observations, [N, …]."""
+        ...
+
+    def step(self, actions: np.ndarray) -> Step:
+        """Take one action in every environment."""
+        ...
+
+    def state(self) -> dict[str, Any] | None:
+        """Everything needed to go on from here, or None if that cannot be saved."""
+        ...
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        ...
+
+    def carried(self) -> list[dict[str, float]]:
+        """What preprocessing has learned and a resumed run should keep, for each environment; usually nothing."""
+        ...
+
+    def load_carried(self, carried: list[dict[str, float]]) -> None:
+        """Take over what preprocessing had learned."""
+        ...
+
+    def close(self) -> None:
+        """Release what the environments hold."""
+        ...

@@ -1,0 +1,53 @@
+"""Build the environments that a plan describes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+import hogwild.envs.probes  # noqa: F401  (registers the probe environments)
+from hogwild.config.settings import EnvSettings
+from hogwild.envs.atari import AtariBatch
+from hogwild.envs.atari_game import AtariGame
+from hogwild.envs.batch import EnvBatch
+from hogwild.envs.gymnasium_batch import GymnasiumBatch
+from hogwild.envs.ids import EnvPlan
+from hogwild.envs.recipes import make_recipe
+
+
+def make_batch(plan: EnvPlan, settings: EnvSettings, num_envs: int, threads: int = 1) -> EnvBatch:
+    """A batch of environments: stepped in C++ where that is possible, else through Gymnasium."""
+    if plan.is_atari and steps_in_cpp(plan):
+        assert plan.protocol is not None
+        size, stack = settings.image_size, settings.frame_stack
+        return AtariBatch(plan.rom, plan.protocol, num_envs, size, stack, threads)
+    return GymnasiumBatch(plan.id, lambda: make_one(plan, settings), num_envs)
+
+
+def steps_in_cpp(plan: EnvPlan) -> bool:
+    """The C++ batch knows the standard recipe, and one fixed frame-skip."""
+    assert plan.protocol is not None
+    return plan.recipe == "standard" and plan.protocol.frame_skip[0] == plan.protocol.frame_skip[1]
+
+
+def make_one(
+    plan: EnvPlan,
+    settings: EnvSettings,
+    on_frame: Callable[[np.ndarray], None] | None = None,
+    render_mode: str | None = None,
+) -> gymnasium.Env[Any, Any]:
+    """One environment; for Atari the Python game, which can be filmed and saved."""
+    if plan.is_atari:
+        assert plan.protocol is not None
+        recipe = make_recipe(plan.recipe, settings.image_size, settings.frame_stack)
+        return AtariGame(plan.rom, plan.protocol, recipe, on_frame)
+    return gymnasium.make(plan.id, render_mode=render_mode)
+
+
+def solved_at(plan: EnvPlan) -> float | None:
+    """The mean return at which an environment counts as solved, where there is an agreed one."""
+    if plan.is_atari:
+        return {"pong": 20.0, "freeway": 30.0, "boxing": 95.0}.get(plan.rom)
+    threshold = gymnasium.spec(plan.id).reward_threshold
+    return float(threshold) if threshold is not None else None

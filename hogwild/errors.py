@@ -1,0 +1,43 @@
+"""What can go wrong, by name. Each error carries the exit code that the command line ends with."""
+
+from typing import Self
+
+
+class HogwildError(Exception):
+    """Something the user can understand and mend; shown as one message, without a traceback."""
+
+    exit_code = 1
+    details = ""  # for the log: where it happened
+
+    def with_details(self, details: str) -> Self:
+        """The same error with details for the log."""
+        self.details = details
+        return self
+
+
+class UsageError(HogwildError):
+    """The request itself is wrong: an unknown name, a value out of range, settings that contradict each other."""
+
+    exit_code = 2
+
+
+class EnvironmentFailed(HogwildError):
+    """An environment could not be made, or raised in `reset` or `step`."""
+
+    exit_code = 3
+
+
+class WorkerDied(HogwildError):
+    """A worker ended without being asked to."""
+
+    exit_code = 4
+
+
+class RunFolderError(HogwildError):
+    """The run folder cannot be read or written."""
+
+    exit_code = 5
+
+
+class CheckpointError(RunFolderError):
+    """A checkpoint is missing, damaged, or does not fit."""

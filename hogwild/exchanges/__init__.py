@@ -1,0 +1,1 @@
+"""What travels between workers. Each exchange is one `Link`: all that a worker knows of the world."""

@@ -1,0 +1,1 @@
+"""Pure functions on tensors: no settings, no state, no environment."""

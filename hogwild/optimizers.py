@@ -1,0 +1,128 @@
+"""Update rules over one flat vector of weights, with statistics that may lie in shared memory.
+
+torch's own optimizers do the arithmetic. What is added here: the statistics are given from outside, so that workers
+can share them, and what counts updates (the bias correction of Adam, NAdam's product of momenta) is derived from one
+exact count instead of being incremented by every worker, which would lose increments.
+"""
+
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from hogwild.config.settings import OptimizerSettings
+
+STATISTICS = {
+    "adam": ("exp_avg", "exp_avg_sq"),
+    "amsgrad": ("exp_avg", "exp_avg_sq", "max_exp_avg_sq"),
+    "nadam": ("exp_avg", "exp_avg_sq"),
+    "rmsprop": ("square_avg",),
+    "rmsprop-tf": ("mean_square",),
+}
+NADAM_MOMENTUM_DECAY = 0.004
+
+
+def initial_statistics(kind: str, size: int) -> Tensor:
+    """Statistics before the first update, [number of statistics, size].
+
+    >>> initial_statistics("rmsprop-tf", 3).tolist()
+    [[1.0, 1.0, 1.0]]
+    """
+    start = 1.0 if kind == "rmsprop-tf" else 0.0
+    return torch.full((len(STATISTICS[kind]), size), start)
+
+
+class Optimizer(Protocol):
+    """Changes a vector of weights in place."""
+
+    def step(self, gradient: Tensor, learning_rate: float, count: int) -> None:
+        """Apply one gradient; `count` is how many updates the statistics have seen, this one included."""
+        ...
+
+
+def make_optimizer(settings: OptimizerSettings, weights: Tensor, statistics: Tensor) -> Optimizer:
+    """The optimizer that the settings name, over the given weights and statistics."""
+    if settings.optimizer == "rmsprop-tf":
+        return TensorFlowRMSProp(weights, statistics[0], settings.rms_decay, settings.epsilon)
+    return TorchOptimizer(settings, weights, statistics)
+
+
+class TorchOptimizer:
+    """One of torch's optimizers, with its statistics in the given tensors."""
+
+    def __init__(self, settings: OptimizerSettings, weights: Tensor, statistics: Tensor) -> None:
+        # A parameter of its own that shares the weights' memory: torch's optimizers ask for one.
+        self.parameter = nn.Parameter(weights, requires_grad=False)
+        self.optimizer = _torch_optimizer(settings, self.parameter)
+        self.count = torch.zeros(())
+        state = {"step": self.count} | dict(zip(STATISTICS[settings.optimizer], statistics, strict=True))
+        self.momenta: MomentumProduct | None = None
+        if settings.optimizer == "nadam":
+            self.momenta = MomentumProduct(settings.beta1)
+            state["mu_product"] = self.momenta.product
+        self.optimizer.state[self.parameter] = state
+
+    def step(self, gradient: Tensor, learning_rate: float, count: int) -> None:
+        """Apply one gradient."""
+        self.count.fill_(count - 1)
+        if self.momenta is not None:
+            self.momenta.advance_to(count - 1)
+        self.optimizer.param_groups[0]["lr"] = learning_rate
+        self.parameter.grad = gradient
+        self.optimizer.step()
+        self.parameter.grad = None
+
+
+class MomentumProduct:
+    """NAdam's product of momenta after any number of updates, in double precision."""
+
+    def __init__(self, beta1: float) -> None:
+        self.beta1 = beta1
+        self.count = 0
+        self.exact = 1.0
+        self.product = torch.ones(())
+
+    def advance_to(self, count: int) -> None:
+        """Set `product` to what it is after `count` updates."""
+        if count < self.count:
+            self.count, self.exact = 0, 1.0
+        while self.count < count:
+            self.count += 1
+            self.exact *= self.beta1 * (1.0 - 0.5 * 0.96 ** (self.count * NADAM_MOMENTUM_DECAY))
+        self.product.fill_(self.exact)
+
+
+class TensorFlowRMSProp:
+    """RMSProp as TensorFlow 1 does it: epsilon inside the root, and an accumulator that starts at 1.
+
+    The difference to torch's decides whether small-batch A3C is stable.
+    """
+
+    def __init__(self, weights: Tensor, mean_square: Tensor, decay: float, epsilon: float) -> None:
+        self.weights = weights
+        self.mean_square = mean_square
+        self.decay = decay
+        self.epsilon = epsilon
+
+    def step(self, gradient: Tensor, learning_rate: float, count: int) -> None:  # noqa: ARG002
+        """Apply one gradient."""
+        self.mean_square.lerp_(gradient.square(), 1.0 - self.decay)
+        self.weights.addcdiv_(gradient, (self.mean_square + self.epsilon).sqrt(), value=-learning_rate)
+
+
+def _torch_optimizer(settings: OptimizerSettings, parameter: nn.Parameter) -> torch.optim.Optimizer:
+    betas = (settings.beta1, settings.beta2)
+    if settings.optimizer == "nadam":
+        return torch.optim.NAdam(
+            [parameter],
+            betas=betas,
+            eps=settings.epsilon,
+            momentum_decay=NADAM_MOMENTUM_DECAY,
+            foreach=False,
+        )
+    if settings.optimizer == "rmsprop":
+        return torch.optim.RMSprop(
+            [parameter], alpha=settings.rms_decay, eps=settings.epsilon, foreach=False
+        )
+    amsgrad = settings.optimizer == "amsgrad"
+    return torch.optim.Adam([parameter], betas=betas, eps=settings.epsilon, amsgrad=amsgrad, fused=True)

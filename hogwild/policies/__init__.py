@@ -1,0 +1,1 @@
+"""Networks that turn observations into action probabilities and values: encoder, memory, heads."""

@@ -1,0 +1,110 @@
+"""Networks that turn one observation into features: the convolutions of the A3C literature, and a plain MLP.
+
+Image encoders take pictures as they come from the environment (uint8 or float, [B, C, H, W]); the first convolution
+scales them, see `ScaledConv2d`.
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from hogwild.policies.image_normaliser import ScaledConv2d
+
+
+class Convolutions(nn.Module):
+    """Convolutions, each followed by an optional 2×2 max-pool and an activation, then an optional linear layer."""
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        layers: Sequence[tuple[int, int, int, int]],
+        *,
+        scale: float,
+        activation: type[nn.Module] = nn.ReLU,
+        pool: bool = False,
+        features: int = 0,
+    ) -> None:
+        """`layers` are (filters, kernel, stride, padding); `features` is the width of the linear layer, 0 for none."""
+        super().__init__()
+        self.image_shape = tuple(shape)
+        self.activation = activation()
+        self.pool = pool
+        channels = shape[0]
+        modules: list[nn.Module] = []
+        for index, (filters, kernel, stride, padding) in enumerate(layers):
+            if index == 0:
+                modules.append(ScaledConv2d(shape, scale, filters, kernel, stride, padding))
+            else:
+                modules.append(nn.Conv2d(channels, filters, kernel, stride, padding))
+            channels = filters
+        self.convolutions = nn.ModuleList(modules)
+        with torch.no_grad():
+            flat = self._convolve(torch.zeros(1, *shape)).shape[1]
+        self.linear = nn.Linear(flat, features) if features else None
+        self.outputs = features or flat
+
+    def _convolve(self, images: Tensor) -> Tensor:
+        for convolution in self.convolutions:
+            images = convolution(images)
+            if self.pool:
+                images = F.max_pool2d(images, 2)
+            images = self.activation(images)
+        return images.flatten(1)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Features [B, outputs] of pictures [B, C, H, W]."""
+        features = self._convolve(images)
+        return features if self.linear is None else self.activation(self.linear(features))
+
+    @property
+    def first(self) -> ScaledConv2d:
+        """The layer that holds the mean picture."""
+        layer = self.convolutions[0]
+        assert isinstance(layer, ScaledConv2d)
+        return layer
+
+
+class MLP(nn.Module):
+    """Tanh layers over the flattened observation."""
+
+    def __init__(self, shape: Sequence[int], widths: Sequence[int]) -> None:
+        super().__init__()
+        inputs = math.prod(shape)
+        modules: list[nn.Module] = []
+        for width in widths:
+            modules += [nn.Linear(inputs, width), nn.Tanh()]
+            inputs = width
+        self.layers = nn.Sequential(*modules)
+        self.outputs = inputs
+
+    def forward(self, observations: Tensor) -> Tensor:
+        """Features [B, outputs] of observations [B, …]."""
+        return self.layers(observations.flatten(1).float())  # type: ignore[no-any-return]
+
+
+Encoder = Convolutions | MLP
+
+SMALLEST_IMAGE = {"a3c": 20, "nature": 36, "universe": 1, "a3g": 30}
+LAST_LAYER = {"a3c": 256, "nature": 512, "universe": 0, "a3g": 0, "mlp": 64}
+
+
+def make_encoder(kind: str, shape: Sequence[int], *, last: int, scale: float = 255.0) -> Encoder:
+    """Encoder by its name in the settings; `last` is the width of its last layer, 0 leaves that layer out.
+
+    >>> make_encoder("a3c", (4, 84, 84), last=256).outputs
+    256
+    """
+    if kind == "a3c":  # Mnih et al. 2016, the feed-forward agent
+        return Convolutions(shape, [(16, 8, 4, 0), (32, 4, 2, 0)], scale=scale, features=last)
+    if kind == "nature":  # Mnih et al. 2015
+        layers = [(32, 8, 4, 0), (64, 4, 2, 0), (64, 3, 1, 0)]
+        return Convolutions(shape, layers, scale=scale, features=last)
+    if kind == "universe":  # the starter agent's: 42×42 in, 288 features out
+        return Convolutions(shape, [(32, 3, 2, 1)] * 4, scale=scale, activation=nn.ELU, features=last)
+    if kind == "a3g":  # stride 1 and max-pooling: 80×80 in, 1024 features out
+        layers = [(32, 5, 1, 2), (32, 5, 1, 1), (64, 4, 1, 1), (64, 3, 1, 1)]
+        return Convolutions(shape, layers, scale=scale, pool=True, features=last)
+    return MLP(shape, [last, last] if last else [64])

@@ -1,0 +1,47 @@
+"""A policy's numbers as one flat vector, so that they move between workers in a single copy."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+ALIGNMENT = 16  # floats, one cache line: convolution kernels dislike weights that straddle lines
+
+
+class FlatLayout:
+    """Where each parameter and buffer of a policy lies in one vector: first all parameters, then all buffers.
+
+    >>> layout = FlatLayout(nn.Linear(2, 1))
+    >>> layout.size, layout.num_parameters, list(layout.slices)
+    (32, 32, ['weight', 'bias'])
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        self.slices: dict[str, slice] = {}
+        self.shapes: dict[str, torch.Size] = {}
+        self.size = 0
+        for name, parameter in module.named_parameters():
+            self._place(name, parameter)
+        self.num_parameters = self.size
+        for name, buffer in module.named_buffers():
+            self._place(name, buffer)
+
+    def _place(self, name: str, tensor: Tensor) -> None:
+        self.slices[name] = slice(self.size, self.size + tensor.numel())
+        self.shapes[name] = tensor.shape
+        self.size += -(-tensor.numel() // ALIGNMENT) * ALIGNMENT
+
+    def views(self, vector: Tensor) -> Iterator[tuple[str, Tensor]]:
+        """Each tensor by name, as a view into a vector of this layout."""
+        for name, where in self.slices.items():
+            if where.stop <= len(vector):
+                yield name, vector[where].view(self.shapes[name])
+
+    def bind(self, module: nn.Module) -> Tensor:
+        """Move the module's numbers into a new vector and make its parameters and buffers views of it."""
+        vector = torch.zeros(self.size)
+        tensors = dict(module.named_parameters()) | dict(module.named_buffers())
+        for name, view in self.views(vector):
+            view.copy_(tensors[name].detach())
+            tensors[name].data = view
+        return vector
