@@ -6,6 +6,7 @@ is under way; that is where checkpoints are taken, and why a resumed run is bit 
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,6 @@ class InlineEngine:
 
     def start(self) -> None:
         """Build all workers."""
-        torch.set_num_threads(1)
         for status in self.statuses:
             worker = Worker(self.settings, status.rank, self.incarnation)
             if self._carried:
@@ -55,8 +55,9 @@ class InlineEngine:
         """Play one round."""
         limit = self.settings.run.steps
         if not limit or self.shared.counter(STEPS) < limit:
-            for rank in self._order():
-                next(self.loops[rank])
+            with one_torch_thread():
+                for rank in self._order():
+                    next(self.loops[rank])
         reports, self.reports[:] = list(self.reports), []
         for report in reports:
             self.statuses[report.worker].steps += report.steps
@@ -95,3 +96,14 @@ class InlineEngine:
     def carried(self) -> list[list[dict[str, float]]]:
         """What the preprocessing of each worker has learned."""
         return [worker.batch.carried() for worker in self.workers]
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Sums come out the same only if they are added up in the same order: with one thread, everywhere."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -7,7 +7,7 @@ import numpy as np
 from hogwild.envs.batch import Step
 from hogwild.envs.protocols import Protocol
 from hogwild.errors import EnvironmentFailed
-from hogwild.policies.policy import PolicySpec
+from hogwild.policies.spec import PolicySpec
 
 
 class AtariBatch:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hogwild.policies.policy import PolicySpec
+from hogwild.policies.spec import PolicySpec
 
 
 @dataclass(frozen=True)

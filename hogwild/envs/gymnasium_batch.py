@@ -11,7 +11,7 @@ from hogwild.envs.atari_game import AtariGame
 from hogwild.envs.batch import Step
 from hogwild.envs.env_state import Unsavable, load_env, save_env
 from hogwild.errors import EnvironmentFailed, UsageError
-from hogwild.policies.policy import PolicySpec
+from hogwild.policies.spec import PolicySpec
 
 SMALLEST_PICTURE = 16  # pixels; smaller arrays with two axes are tables, not pictures
 
@@ -22,7 +22,7 @@ class GymnasiumBatch:
     def __init__(self, name: str, make: Callable[[], gymnasium.Env[Any, Any]], num_envs: int) -> None:
         self.name = name
         self.num_envs = num_envs
-        self.envs = _guarded(
+        self.envs = guarded(
             name,
             "be made",
             lambda: SyncVectorEnv([make] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP, copy=False),
@@ -34,12 +34,12 @@ class GymnasiumBatch:
 
     def reset(self, seeds: list[int]) -> np.ndarray:
         """First observations."""
-        observations, _ = _guarded(self.name, "reset", lambda: self.envs.reset(seed=list(seeds)))
+        observations, _ = guarded(self.name, "reset", lambda: self.envs.reset(seed=list(seeds)))
         return self._arrange(observations)
 
     def step(self, actions: np.ndarray) -> Step:
         """Take one action in every environment."""
-        observations, rewards, terminated, truncated, info = _guarded(
+        observations, rewards, terminated, truncated, info = guarded(
             self.name, "step", lambda: self.envs.step(actions + self.first_action)
         )
         ended = terminated | truncated
@@ -113,7 +113,7 @@ def read_spaces(name: str, observation: Any, action: Any) -> tuple[str, PolicySp
     return "vector", PolicySpec((int(np.prod(shape)),), "float32", actions)
 
 
-def _guarded(name: str, action: str, call: Callable[[], Any]) -> Any:
+def guarded(name: str, action: str, call: Callable[[], Any]) -> Any:
     """Call into somebody else's environment; what it raises is reported under its name."""
     try:
         return call()

@@ -11,9 +11,10 @@ from hogwild.config.settings import EnvSettings
 from hogwild.envs.atari import AtariBatch
 from hogwild.envs.atari_game import AtariGame
 from hogwild.envs.batch import EnvBatch
-from hogwild.envs.gymnasium_batch import GymnasiumBatch
+from hogwild.envs.gymnasium_batch import GymnasiumBatch, guarded, read_spaces
 from hogwild.envs.ids import EnvPlan
 from hogwild.envs.recipes import make_recipe
+from hogwild.policies.spec import PolicySpec
 
 
 def make_batch(plan: EnvPlan, settings: EnvSettings, num_envs: int, threads: int = 1) -> EnvBatch:
@@ -43,6 +44,15 @@ def make_one(
         recipe = make_recipe(plan.recipe, settings.image_size, settings.frame_stack)
         return AtariGame(plan.rom, plan.protocol, recipe, on_frame)
     return gymnasium.make(plan.id, render_mode=render_mode)
+
+
+def spec_of(plan: EnvPlan, settings: EnvSettings) -> PolicySpec:
+    """What a policy has to know of the environment, found out by making one."""
+    env = guarded(plan.id, "be made", lambda: make_one(plan, settings))
+    try:
+        return read_spaces(plan.id, env.observation_space, env.action_space)[1]
+    finally:
+        env.close()
 
 
 def solved_at(plan: EnvPlan) -> float | None:

@@ -87,9 +87,6 @@ class MLP(nn.Module):
 
 Encoder = Convolutions | MLP
 
-SMALLEST_IMAGE = {"a3c": 20, "nature": 36, "universe": 1, "a3g": 30}
-LAST_LAYER = {"a3c": 256, "nature": 512, "universe": 0, "a3g": 0, "mlp": 64}
-
 
 def make_encoder(kind: str, shape: Sequence[int], *, last: int, scale: float = 255.0) -> Encoder:
     """Encoder by its name in the settings; `last` is the width of its last layer, 0 leaves that layer out.

@@ -32,9 +32,7 @@ class ScaledConv2d(nn.Conv2d):
 
     def forward(self, images: Tensor) -> Tensor:
         """Convolved pictures, [B, filters, H', W']."""
-        images = images.float()
-        if torch.is_grad_enabled():  # channels-last makes the backward pass of the first layers twice as fast
-            images = images.contiguous(memory_format=torch.channels_last)
+        images = _channels_last(images) if torch.is_grad_enabled() else images.float()
         weight = self.weight / self.deviation
         if self.padding == (0, 0):
             shift = F.conv2d(self.mean, weight, None, self.stride)
@@ -45,3 +43,11 @@ class ScaledConv2d(nn.Conv2d):
     def _bias(self) -> Tensor:
         assert self.bias is not None
         return self.bias[:, None, None]
+
+
+def _channels_last(images: Tensor) -> Tensor:
+    """Pictures as decimals, channels last in memory: the backward pass of the first layer is twice as fast on them.
+
+    Stacking the channels is the fastest way to get there.
+    """
+    return torch.stack(images.unbind(1), dim=-1).float().permute(0, 3, 1, 2)

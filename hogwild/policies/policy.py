@@ -1,38 +1,19 @@
 """The actor-critic: an encoder, a memory, and the two heads, over whole rollouts or single steps alike."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from hogwild.config.settings import PolicySettings
-from hogwild.policies.encoders import LAST_LAYER, Convolutions, Encoder, make_encoder
+from hogwild.policies.encoders import Convolutions, Encoder, make_encoder
 from hogwild.policies.image_normaliser import ScaledConv2d
 from hogwild.policies.initialisers import initialise
 from hogwild.policies.memory import make_memory
+from hogwild.policies.spec import LAST_LAYER, PolicySpec, encoder_kind
 
 ENCODER_CHUNK = 128  # observations; larger batches of pictures fall out of the processor's cache
-
-
-@dataclass(frozen=True)
-class PolicySpec:
-    """What a policy has to know of its environment."""
-
-    observation_shape: tuple[int, ...]
-    observation_dtype: str
-    num_actions: int
-
-    @property
-    def is_image(self) -> bool:
-        """Observations with three axes are pictures, channels first."""
-        return len(self.observation_shape) == 3
-
-    @property
-    def picture_scale(self) -> float:
-        """Largest value of a pixel."""
-        return 255.0 if self.observation_dtype == "uint8" else 1.0
 
 
 class Output(NamedTuple):
@@ -117,13 +98,6 @@ class Policy(nn.Module):
     def picture_layer(self) -> ScaledConv2d | None:
         """The layer that normalises pictures, if observations are pictures."""
         return self.encoder.first if isinstance(self.encoder, Convolutions) else None
-
-
-def encoder_kind(spec: PolicySpec, settings: PolicySettings) -> str:
-    """The encoder that the settings name, or the fitting one if they leave it open."""
-    if settings.encoder != "auto":
-        return settings.encoder
-    return "a3c" if spec.is_image else "mlp"
 
 
 def num_weights(modules: Sequence[nn.Module]) -> int:

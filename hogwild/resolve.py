@@ -1,0 +1,132 @@
+"""Where settings come from: plain defaults, the environment's family, a preset, a TOML file, flags; the later wins."""
+
+import dataclasses
+import os
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from hogwild.config.settings import Settings, setting_groups
+from hogwild.config.suggest import unknown
+from hogwild.validate import problems
+from hogwild.envs.ids import EnvPlan, plan_env
+from hogwild.envs.make import solved_at, spec_of
+from hogwild.errors import UsageError
+from hogwild.policies.spec import PolicySpec
+
+FAMILIES = ("atari", "pictures", "vectors")
+STOP_RULES = ("steps", "minutes", "until_return")
+
+
+@dataclasses.dataclass(frozen=True)
+class Resolved:
+    """Settings that are complete, and what they come to."""
+
+    settings: Settings
+    plan: EnvPlan
+    spec: PolicySpec
+
+
+def preset_names() -> list[str]:
+    """Presets that `--preset` takes."""
+    files = resources.files("hogwild.config").joinpath("presets").iterdir()
+    return sorted(f.name.removesuffix(".toml") for f in files if f.name.endswith(".toml"))
+
+
+def read_preset(name: str) -> dict[str, Any]:
+    """Settings of a preset by their flat names; an unknown one is refused with the nearest.
+
+    >>> read_preset("gru-a3c-pong")["memory"]
+    'gru'
+    """
+    if name not in preset_names():
+        raise unknown("preset", name, preset_names())
+    text = resources.files("hogwild.config").joinpath("presets", f"{name}.toml").read_text()
+    return _flatten(tomllib.loads(text), f"preset {name}")
+
+
+def read_file(path: str | Path) -> dict[str, Any]:
+    """Settings of a TOML file by their flat names; they may stand under their groups' headings or at the top."""
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"Cannot read '{path}': {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"'{path}' is not valid TOML: {error}.") from None
+    return _flatten(content, str(path))
+
+
+def _flatten(content: dict[str, Any], source: str) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in content.items():
+        if isinstance(value, dict):
+            if name not in setting_groups():
+                raise UsageError(f"{source}: {unknown('group of settings', name, setting_groups())}")
+            flat |= value
+        else:
+            flat[name] = value
+    return flat
+
+
+def layer(env: str = "", preset: str = "", file: str = "", **changes: Any) -> Settings:
+    """Settings from all layers, the defaults of the environment's family included.
+
+    >>> layer("CartPole-v1", entropy=0.02).objective.entropy
+    (0.02,)
+    """
+    given = (read_preset(preset) if preset else {}) | (read_file(file) if file else {}) | changes
+    if env:
+        given["env"] = env
+    named = Settings().update(**given)
+    if not named.env:
+        return named
+    family = read_preset(family_of(named))
+    if any(rule in given for rule in STOP_RULES):  # who gives a stop rule wants that one
+        family = {k: v for k, v in family.items() if k not in STOP_RULES}
+    else:
+        family["until_return"] = solved_at(plan_env(named))
+    return Settings().update(**family | given)
+
+
+def family_of(settings: Settings) -> str:
+    """Which family of defaults fits an environment."""
+    plan = plan_env(settings)
+    if plan.is_atari:
+        return "atari"
+    return "pictures" if _spec_of(plan, settings).is_image else "vectors"
+
+
+def resolve(settings: Settings) -> Resolved:
+    """Fill in what was left open, and refuse what makes no sense; every complaint at once."""
+    plan = plan_env(settings)
+    complaints = problems(settings)
+    if complaints:
+        raise UsageError("\n".join(complaints))
+    spec = _spec_of(plan, settings)
+    changes: dict[str, Any] = {
+        "workers": settings.execution.workers or available_cores(),
+        "normalise": _normalisation(settings, plan, spec),
+    }
+    resolved = settings.update(**changes)
+    complaints = problems(resolved, spec)
+    if complaints:
+        raise UsageError("\n".join(complaints))
+    return Resolved(resolved, plan, spec)
+
+
+def _normalisation(settings: Settings, plan: EnvPlan, spec: PolicySpec) -> str:
+    if settings.environment.normalise != "auto":
+        return settings.environment.normalise
+    return "frozen" if spec.is_image and plan.recipe in ("standard", "none") else "off"
+
+
+def _spec_of(plan: EnvPlan, settings: Settings) -> PolicySpec:
+    return spec_of(plan, settings.environment)
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,105 @@
+"""The numbers of one training and the engine that works on them: built from settings, saved to and loaded from
+checkpoints."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from hogwild.config.settings import of_worker
+from hogwild.engines.engine import Engine
+from hogwild.engines.inline import InlineEngine, one_torch_thread
+from hogwild.engines.processes import ProcessEngine
+from hogwild.errors import CheckpointError
+from hogwild.exchanges.weights import READY, STEPS, STOP, VERSION, SharedWeights
+from hogwild.policies.flat import FlatLayout
+from hogwild.policies.policy import Policy
+from hogwild.resolve import Resolved
+from hogwild.runs.checkpoint import Checkpoint
+from hogwild.worker import worker_seeds
+
+ENGINES = {"inline": InlineEngine, "processes": ProcessEngine}
+
+
+class Session:
+    """Shared weights and the engine that changes them."""
+
+    def __init__(self, resolved: Resolved) -> None:
+        self.resolved = resolved
+        self.settings = resolved.settings
+        self.workers = self.settings.execution.workers
+        with torch.random.fork_rng(devices=[]), one_torch_thread():
+            torch.manual_seed(self.settings.execution.seed)
+            self.policy = Policy(resolved.spec, self.settings.policy)
+        self.layout = FlatLayout(self.policy)
+        flat = self.layout.bind(self.policy)
+        self.shared = SharedWeights(flat, self.layout, self.settings, self.workers)
+        if self.settings.environment.normalise == "off" or not resolved.spec.is_image:
+            self.shared.counters[READY] = 1
+        self.incarnation = 0
+        self._worker_states: list[dict[str, Any] | None] = []
+        self._schedule: dict[str, Any] | None = None
+        self.engine: Engine = self._make_engine(None)
+
+    def _make_engine(self, carried: list[list[dict[str, float]]] | None) -> Engine:
+        make = ENGINES[self.settings.execution.engine]
+        return make(self.settings, self.shared, self.workers, self.incarnation, carried)
+
+    def counts(self) -> tuple[int, int]:
+        """Exact steps and updates so far."""
+        return self.shared.counter(STEPS), self.shared.counter(VERSION)
+
+    def seeds(self) -> dict[str, list[int]]:
+        """Seeds of every worker: of its actions, then of its environments."""
+        seed, envs = self.settings.execution.seed, self.settings.environment.envs
+        return {
+            f"worker {rank}": worker_seeds(seed, rank, self.incarnation, of_worker(envs, rank) + 1)
+            for rank in range(self.workers)
+        }
+
+    def checkpoint(self) -> Checkpoint:
+        """Everything needed to go on."""
+        views = dict(self.layout.views(self.shared.weights))
+        learner = {k: v.numpy().copy() for k, v in self.shared.tensors().items() if k != "weights"}
+        state: dict[str, Any] = {
+            "incarnation": self.incarnation,
+            "carried": self.engine.carried(),
+            "workers": self.engine.worker_states(),
+        }
+        if isinstance(self.engine, InlineEngine):
+            state["schedule"] = self.engine.schedule_state()
+        return Checkpoint({k: v.numpy().copy() for k, v in views.items()}, learner, state)
+
+    def load(self, checkpoint: Checkpoint) -> None:
+        """Take over a checkpoint; one that does not fit the settings is refused."""
+        load_weights(self.layout, self.shared.weights, checkpoint.weights)
+        tensors = self.shared.tensors()
+        for name, array in checkpoint.learner.items():
+            if name not in tensors or tuple(tensors[name].shape) != array.shape:
+                raise CheckpointError(
+                    f"The checkpoint's {name} has shape {array.shape}, and these settings need "
+                    f"{tuple(tensors[name].shape) if name in tensors else 'none'}: it was made with other settings."
+                )
+            tensors[name].copy_(torch.from_numpy(array))
+        self.shared.counters[STOP] = 0
+        self.incarnation = checkpoint.state["incarnation"] + 1
+        self._worker_states = checkpoint.state["workers"]
+        self._schedule = checkpoint.state.get("schedule")
+        self.engine = self._make_engine(checkpoint.state["carried"])
+
+    def restore_workers(self) -> None:
+        """Put workers back into the middle of their games, where the engine and the environments allow it."""
+        exact = bool(self._worker_states) and all(state is not None for state in self._worker_states)
+        if isinstance(self.engine, InlineEngine) and exact and self._schedule is not None:
+            self.engine.load_worker_states(self._worker_states, self._schedule)
+
+
+def load_weights(layout: FlatLayout, vector: torch.Tensor, weights: dict[str, np.ndarray]) -> None:
+    """Copy named arrays into a flat vector; a different set of names or shapes is refused."""
+    views = dict(layout.views(vector))
+    wrong = [n for n in views if n not in weights or tuple(views[n].shape) != weights[n].shape]
+    if wrong or len(weights) != len(views):
+        names = wrong or sorted(set(weights) - set(views))
+        raise CheckpointError(f"The checkpoint does not fit this policy: {', '.join(names[:3])} differ.")
+    for name, view in views.items():
+        view.copy_(torch.from_numpy(weights[name]))

@@ -1,0 +1,289 @@
+"""The coordinator: starts workers, watches them, writes the run folder, and stops. It does no mathematics."""
+
+import dataclasses
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any, Protocol
+
+from hogwild.config.settings import Settings
+from hogwild.engines.engine import Engine, WorkerStatus
+from hogwild.errors import CheckpointError, HogwildError
+from hogwild.progress import Progress
+from hogwild.resolve import Resolved, read_file, resolve
+from hogwild.runs.checkpoint import Checkpoint, newest_checkpoint, remove_old, write_checkpoint
+from hogwild.runs.folder import RunFolder, default_name
+from hogwild.runs.meta import describe_run
+from hogwild.runs.writers import RunWriter
+
+POLL_SECONDS = 0.1
+
+
+class Display(Protocol):
+    """Whatever shows a training to a person."""
+
+    def begin(self, resolved: Resolved, folder: RunFolder, progress: Progress) -> None:
+        """Training is about to start."""
+        ...
+
+    def update(self, progress: Progress, row: dict[str, float] | None, workers: list[WorkerStatus]) -> None:
+        """Something happened; `row` is there when a new row of metrics is."""
+        ...
+
+    def end(self, outcome: "Outcome") -> None:
+        """Training is over."""
+        ...
+
+
+class Silent:
+    """Shows nothing."""
+
+    def begin(self, resolved: Resolved, folder: RunFolder, progress: Progress) -> None:
+        """Show nothing."""
+
+    def update(self, progress: Progress, row: dict[str, float] | None, workers: list[WorkerStatus]) -> None:
+        """Show nothing."""
+
+    def end(self, outcome: "Outcome") -> None:
+        """Show nothing."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """How a training ended."""
+
+    folder: Path
+    reason: str  # for people: 'solved: mean return 20.1 ≥ 20'
+    signal: int  # the signal that ended it, or 0
+    steps: int
+    seconds: float
+    return_mean: float
+    checkpoint: Path | None
+
+
+class Training:
+    """One session of training on one run folder."""
+
+    def __init__(self, resolved: Resolved, folder: RunFolder, display: Display) -> None:
+        from hogwild.session import Session
+
+        self.resolved = resolved
+        self.settings = resolved.settings
+        self.folder = folder
+        self.display = display
+        self.progress = Progress(resolved.plan.frames_per_step)
+        self.session = Session(resolved)
+        self.engine: Engine = self.session.engine
+        self.resumed_at: int | None = None
+        self.best_mean, self.best_checkpoint = -math.inf, ""
+        self.signal = 0
+
+    def resume(self) -> list[str]:
+        """Load the newest good checkpoint; answers what was wrong with newer ones."""
+        _, checkpoint, skipped = newest_checkpoint(self.folder.checkpoints)
+        self.session.load(checkpoint)
+        self.progress.load(checkpoint.state["progress"])
+        self.best_mean = checkpoint.state["best_mean"]
+        self.best_checkpoint = checkpoint.state["best_checkpoint"]
+        self.resumed_at = self.progress.steps
+        self.engine = self.session.engine
+        return skipped
+
+    def run(self) -> Outcome:
+        """Train until a stop rule, a signal or an error ends it; saves a checkpoint in each case."""
+        writer = RunWriter(self.folder, self.resumed_at)
+        reason = ""
+        try:
+            with self._signals():
+                self.display.begin(self.resolved, self.folder, self.progress)
+                self.engine.start()
+                self.session.restore_workers()
+                reason = self._loop(writer)
+                self._take(self.engine.stop(), writer)
+            return self._finish(writer, reason)
+        except HogwildError as error:
+            self._fail(writer, error)
+            raise
+        except BaseException:
+            self.engine.kill()
+            self._write_status("stopped at once")
+            raise
+        finally:
+            self.engine.kill()
+
+    def _loop(self, writer: RunWriter) -> str:
+        run = self.settings.run
+        last_row = last_checkpoint = time.monotonic()
+        while not (reason := self._reason_to_stop()):
+            self._take(self.engine.poll(POLL_SECONDS), writer)
+            now = time.monotonic()
+            row = None
+            if now - last_row >= run.log_seconds and self.progress.started is not None:
+                last_row = now
+                row = self._write_row(writer)
+            if now - last_checkpoint >= run.checkpoint_seconds and self.progress.started is not None:
+                self._save()
+                last_checkpoint = time.monotonic()
+            self.display.update(self.progress, row, self.engine.statuses)
+        return reason
+
+    def _take(self, reports: "list[Any]", writer: RunWriter) -> None:
+        for report in reports:
+            steps, updates = self.session.counts()
+            writer.write_episodes(self.progress.take(report, steps, updates))
+
+    def _reason_to_stop(self) -> str:
+        run, progress = self.settings.run, self.progress
+        if self.signal:
+            return f"stopped by {signal.Signals(self.signal).name}"
+        if run.steps and progress.steps >= run.steps:
+            return f"{progress.steps:,} steps done"
+        if run.minutes and progress.seconds >= run.minutes * 60:
+            return f"{run.minutes:g} minutes over"
+        enough = len(progress.recent) == progress.recent.maxlen
+        if run.until_return is not None and enough and progress.return_mean >= run.until_return:
+            return f"solved: mean return {progress.return_mean:.2f} of the last 100 episodes ≥ {run.until_return:g}"
+        return ""
+
+    def _write_row(self, writer: RunWriter) -> dict[str, float]:
+        row = self.progress.row()
+        writer.write_row(row)
+        writer.flush()
+        self._write_status("training")
+        return row
+
+    def _write_status(self, state: str) -> None:
+        import os
+
+        progress = self.progress
+        self.folder.write_status(
+            {
+                "state": state,
+                "pid": os.getpid(),
+                "env": self.settings.env,
+                "steps": progress.steps,
+                "updates": progress.updates,
+                "episodes": progress.episodes,
+                "seconds": round(progress.seconds, 3),
+                "return_mean": None if math.isnan(progress.return_mean) else progress.return_mean,
+                "return_best": None if math.isinf(progress.best) else progress.best,
+                "best_checkpoint": self.best_checkpoint or None,
+            }
+        )
+
+    def _save(self) -> Path:
+        mean = self.progress.return_mean
+        steps, updates = self.session.counts()
+        if mean > self.best_mean:
+            self.best_mean, self.best_checkpoint = mean, f"step-{steps:012d}"
+        state = {
+            "progress": self.progress.state() | {"steps": steps, "updates": updates},
+            "best_mean": self.best_mean,
+            "best_checkpoint": self.best_checkpoint,
+            "return_mean": mean,
+        }
+        checkpoint = self.session.checkpoint()
+        whole = Checkpoint(checkpoint.weights, checkpoint.learner, checkpoint.state | state)
+        path = write_checkpoint(self.folder.checkpoints, steps, whole)
+        remove_old(self.folder.checkpoints, self.settings.run.keep_checkpoints, self.best_checkpoint)
+        return path
+
+    def _finish(self, writer: RunWriter, reason: str) -> Outcome:
+        if self.progress.started is not None:
+            self._write_row(writer)
+        path = self._save()
+        writer.close()
+        self._write_status("finished" if not self.signal else "interrupted")
+        self.folder.note(reason)
+        outcome = self._outcome(reason, path)
+        self.display.end(outcome)
+        return outcome
+
+    def _fail(self, writer: RunWriter, error: HogwildError) -> None:
+        """Save what can be saved; the error itself is what the user gets to see."""
+        self.engine.kill()
+        for attempt in (self._save, writer.close, lambda: self._write_status("failed"), lambda: self._log(error)):
+            try:
+                attempt()
+            except (HogwildError, OSError):
+                continue
+
+    def _log(self, error: HogwildError) -> None:
+        self.folder.note(f"failed: {error}\n{error.details}".rstrip())
+
+    def _outcome(self, reason: str, checkpoint: Path | None) -> Outcome:
+        progress = self.progress
+        return Outcome(
+            self.folder.path, reason, self.signal, progress.steps, progress.seconds, progress.return_mean, checkpoint
+        )
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Ctrl-C and SIGTERM end the training in order; a second one ends it at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+            if self.signal:
+                raise KeyboardInterrupt
+            self.signal = number
+
+        watched = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, handle) for number in watched}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def start_training(settings: Settings, display: Display, overwrite: bool = False) -> Outcome:
+    """Train in a new run folder."""
+    resolved = resolve(settings)
+    name = settings.run.name or default_name(settings.env, settings.execution.seed)
+    resolved = dataclasses.replace(resolved, settings=resolved.settings.update(name=name))
+    folder = RunFolder(Path(settings.run.runs) / name)
+    training = _prepare(resolved, folder, display, lambda: folder.create(overwrite))
+    folder.write_settings(resolved.settings)
+    folder.write_meta(describe_run(resolved, training.session.seeds()))
+    return _run_locked(training)
+
+
+def resume_training(path: Path, display: Display, **changes: Any) -> Outcome:
+    """Go on with a run from its newest good checkpoint; `changes` are settings that may differ, such as stop rules."""
+    folder = RunFolder(path)
+    settings = Settings().update(**read_file(folder.config) | changes | {"name": folder.name})
+    resolved = resolve(settings)
+    training = _prepare(resolved, folder, display, lambda: None)
+    for complaint in training.resume():
+        folder.note(complaint)
+    if changes:
+        folder.write_settings(resolved.settings)
+    folder.note(f"resumed at step {training.progress.steps:,}")
+    return _run_locked(training)
+
+
+def _prepare(resolved: Resolved, folder: RunFolder, display: Display, make: Callable[[], None]) -> Training:
+    make()
+    folder.lock()
+    try:
+        return Training(resolved, folder, display)
+    except BaseException:
+        folder.unlock()
+        raise
+
+
+def _run_locked(training: Training) -> Outcome:
+    try:
+        return training.run()
+    finally:
+        training.folder.unlock()
+
+
+__all__ = ["CheckpointError", "Outcome", "Silent", "Training", "resume_training", "start_training"]

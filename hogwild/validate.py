@@ -1,0 +1,64 @@
+"""Settings that make no sense, each in a sentence that says what would."""
+
+from collections.abc import Callable, Iterator
+
+from hogwild.config.settings import Settings
+from hogwild.policies.spec import SMALLEST_IMAGE, PolicySpec, encoder_kind
+
+
+def problems(settings: Settings, spec: PolicySpec | None = None) -> list[str]:
+    """Everything that is wrong with the settings; with the environment's spaces known, also what does not fit them.
+
+    >>> problems(Settings().update(discount=1.5))
+    ['--discount 1.5: must be between 0 and 1.']
+    """
+    found = [*_ranges(settings), *_contradictions(settings)]
+    return found + list(_misfits(settings, spec)) if spec is not None else found
+
+
+def _ranges(settings: Settings) -> Iterator[str]:
+    flat = settings.flat()
+    for name in ("envs", "rollout_steps", "image_size", "frame_stack", "memory_size", "keep_checkpoints"):
+        yield from _each(name, flat[name], lambda v: v >= 1, "must be at least 1")
+    for name in ("discount", "gae_lambda", "beta1", "beta2", "rms_decay", "entropy_final", "learning_rate_final"):
+        yield from _each(name, flat[name], lambda v: 0 <= v <= 1, "must be between 0 and 1")
+    for name in ("learning_rate", "epsilon", "checkpoint_seconds", "log_seconds", "reward_scale"):
+        yield from _each(name, flat[name], lambda v: 0 < v < float("inf"), "must be greater than 0")
+    for name in (
+        *("entropy", "value_coef", "max_grad_norm", "steps", "minutes", "workers", "seed", "encoder_size"),
+        *("schedule_steps", "normalise_steps", "noops", "reward_clip"),
+    ):
+        yield from _each(name, flat[name], lambda v: 0 <= v < float("inf"), "must not be negative")
+    for name in ("frame_skip", "frame_limit"):
+        yield from _each(name, flat[name], lambda v: v >= 1, "must be at least 1")
+    yield from _each("sticky", flat["sticky"], lambda v: 0 <= v < 1, "must be at least 0 and less than 1")
+    yield from _each("dropout", flat["dropout"], lambda v: 0 <= v < 1, "must be at least 0 and less than 1")
+
+
+def _each(name: str, values: object, fits: Callable[[float], bool], rule: str) -> Iterator[str]:
+    for value in values if isinstance(values, tuple) else (values,):
+        if value is not None and not fits(value):
+            yield f"--{name.replace('_', '-')} {value:g}: {rule}."
+
+
+def _contradictions(settings: Settings) -> Iterator[str]:
+    scheduled = settings.optimizer.learning_rate_final != 1.0 or settings.objective.entropy_final != 1.0
+    ends = settings.optimizer.schedule_steps or settings.run.steps
+    if scheduled and not ends:
+        yield "A schedule needs an end: give --schedule-steps or --steps."
+    if settings.objective.returns == "monte-carlo" and settings.objective.normalise_advantage:
+        yield "--normalise-advantage: not with --returns monte-carlo, where a rollout may have no whole episode."
+    if settings.run.name in (".", "..") or any(c in settings.run.name for c in "/\\\0"):
+        yield f"--name {settings.run.name!r}: a folder name, without slashes."
+
+
+def _misfits(settings: Settings, spec: PolicySpec) -> Iterator[str]:
+    kind = encoder_kind(spec, settings.policy)
+    if kind == "mlp" and spec.is_image:
+        yield "--encoder mlp: observations are pictures; take a3c, nature, universe or a3g."
+    if kind != "mlp" and not spec.is_image:
+        yield f"--encoder {kind}: observations are vectors; take mlp."
+    if kind != "mlp" and spec.is_image and min(spec.observation_shape[1:]) < SMALLEST_IMAGE[kind]:
+        yield f"--encoder {kind}: pictures of {spec.observation_shape[1:]} are too small for it."
+    if settings.environment.normalise in ("frozen", "running") and not spec.is_image:
+        yield f"--normalise {settings.environment.normalise}: only for pictures, and these observations are vectors."
