@@ -46,8 +46,8 @@ class Progress:
 
     def take(self, report: Report, steps: int, updates: int) -> list[Episode]:
         """Take in a report; `steps` and `updates` are the exact shared counts. Answers the games that ended."""
-        self.start_clock()
         self.steps, self.updates = steps, updates
+        self.start_clock()
         finished = [
             Episode(value, length, steps, report.worker, self.seconds) for value, length in report.episodes
         ]

@@ -123,10 +123,12 @@ class Training:
             self._take(self.engine.poll(POLL_SECONDS), writer)
             now = time.monotonic()
             row = None
-            if now - last_row >= run.log_seconds and self.progress.started is not None:
+            if self.progress.started is None:  # still building environments
+                last_row = last_checkpoint = now
+            if now - last_row >= run.log_seconds:
                 last_row = now
                 row = self._write_row(writer)
-            if now - last_checkpoint >= run.checkpoint_seconds and self.progress.started is not None:
+            if now - last_checkpoint >= run.checkpoint_seconds:
                 self._save()
                 last_checkpoint = time.monotonic()
             self.display.update(self.progress, row, self.engine.statuses)

@@ -203,6 +203,10 @@ class Settings:
         changed = {g: dataclasses.replace(getattr(self, g), **values) for g, values in groups.items()}
         return dataclasses.replace(self, **top, **changed)
 
+    def with_group(self, group: str, values: Any) -> "Settings":
+        """Copy with one whole group of settings replaced."""
+        return dataclasses.replace(self, **{group: values})
+
     def flat(self) -> dict[str, Any]:
         """All settings by their flat names."""
         result: dict[str, Any] = {"env": self.env}

@@ -1,0 +1,100 @@
+"""A trained policy, ready to play."""
+
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from torch import Tensor
+
+from hogwild.config.settings import Settings
+from hogwild.envs.ids import EnvPlan, plan_env
+from hogwild.envs.make import make_one
+from hogwild.errors import UsageError
+from hogwild.maths import categorical
+from hogwild.policies.flat import FlatLayout
+from hogwild.policies.policy import Policy
+from hogwild.policies.spec import PolicySpec
+from hogwild.runs.checkpoint import Checkpoint
+
+
+class Agent:
+    """A policy with its weights; `predict` follows Stable-Baselines3's protocol, so tools made for it work here."""
+
+    def __init__(self, settings: Settings, spec: PolicySpec, checkpoint: Checkpoint, source: Path, seed: int = 0) -> None:
+        from hogwild.session import load_weights
+
+        self.settings = settings
+        self.spec = spec
+        self.source = source
+        self.steps = int(checkpoint.state["progress"]["steps"])
+        self.carried: list[dict[str, float]] = [c for worker in checkpoint.state["carried"] for c in worker]
+        self.policy = Policy(spec, settings.policy)
+        layout = FlatLayout(self.policy)
+        load_weights(layout, layout.bind(self.policy), checkpoint.weights)
+        self.policy.eval()
+        self.generator = torch.Generator().manual_seed(seed)
+
+    @property
+    def plan(self) -> EnvPlan:
+        """The environment that the agent was trained on."""
+        return plan_env(self.settings)
+
+    def make_env(self, render_mode: str | None = None) -> gymnasium.Env[Any, Any]:
+        """One environment with the preprocessing that the agent was trained with."""
+        return make_one(self.plan, self.settings.environment, render_mode=render_mode)
+
+    @torch.no_grad()
+    def predict(
+        self,
+        observation: np.ndarray,
+        state: tuple[np.ndarray, ...] | None = None,
+        episode_start: np.ndarray | None = None,
+        deterministic: bool = False,
+    ) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
+        """Actions for one observation or a batch of them, and the memory to pass to the next call.
+
+        `state` is what the last call answered, None at the beginning; `episode_start` marks where in the batch a new
+        episode begins. A policy without memory answers None as state.
+
+        >>> import tempfile, hogwild
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     run = hogwild.train("CartPole-v1", steps=200, engine="inline", workers=1, runs=folder)
+        ...     agent = hogwild.load(run)
+        >>> action, state = agent.predict(np.zeros(4, dtype=np.float32), deterministic=True)
+        >>> int(action) in (0, 1), state
+        (True, None)
+        """
+        batch, is_single = self._batch_of(np.asarray(observation))
+        memory = self.policy.initial_state(len(batch))
+        if state is not None:
+            memory = torch.from_numpy(np.asarray(state[0], dtype=np.float32))
+        starts = torch.zeros(len(batch), dtype=torch.bool)
+        if episode_start is not None:
+            starts = torch.from_numpy(np.atleast_1d(np.asarray(episode_start, dtype=bool)))
+        out = self.policy(torch.from_numpy(batch)[None], memory, starts[None])
+        actions = self._choose(out.log_probs[0], deterministic).numpy()
+        following = (out.state.numpy(),) if self.policy.memory.state_size else None
+        return (actions[0] if is_single else actions), following
+
+    def _choose(self, log_probs: Tensor, deterministic: bool) -> Tensor:
+        if deterministic:
+            return log_probs.argmax(-1)
+        return categorical.sample(log_probs, torch.rand(len(log_probs), generator=self.generator))
+
+    def _batch_of(self, observation: np.ndarray) -> tuple[np.ndarray, bool]:
+        shape = self.spec.observation_shape
+        channels_last = (*shape[1:], shape[0])
+        for is_single, offset in ((True, 0), (False, 1)):
+            given = observation.shape[offset:]
+            if observation.ndim == len(shape) + offset and given in (shape, channels_last):
+                batch = observation[None] if is_single else observation
+                if given != shape:
+                    batch = np.moveaxis(batch, -1, 1)
+                return np.ascontiguousarray(batch, dtype=self.spec.observation_dtype), is_single
+        flat = int(np.prod(shape))
+        if len(shape) == 1 and observation.size % flat == 0:
+            is_single = observation.size == flat and observation.shape[:1] != (1,)
+            return observation.reshape(-1, flat).astype(np.float32), is_single
+        raise UsageError(f"The agent sees observations of shape {shape}, one or a batch, not {observation.shape}.")

@@ -1,0 +1,186 @@
+"""Speed: training beside the bare environments on the same cores, interleaved, since machines are never quiet."""
+
+import dataclasses
+import multiprocessing
+import statistics
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+import psutil
+
+from hogwild.config.settings import Settings, of_worker
+from hogwild.engines.processes import ProcessEngine, one_thread_per_process
+from hogwild.envs.ids import plan_env
+from hogwild.envs.make import make_batch
+from hogwild.report import Report
+from hogwild.resolve import Resolved
+from hogwild.session import Session
+
+WARM_UP = 3.0  # seconds of training that do not count
+
+
+def measure(
+    resolved: Resolved, seconds: float, rounds: int, scaling: bool, say: Callable[[str], None]
+) -> dict[str, Any]:
+    """Steps per second of training and of the bare environments, in turns, and the ratio of each pair.
+
+    All processes are built once; those whose turn it is not are paused and take no time from the others.
+    """
+    workers = resolved.settings.execution.workers
+    say(f"building {workers} workers and as many bare environments …")
+    training = {workers: PausedTraining(resolved, workers)}
+    if scaling and workers > 1:
+        training[1] = PausedTraining(resolved, 1)
+    bare = BareEnvironments(resolved.settings, workers)
+    runs: dict[str, list[float]] = {"training": [], "bare": [], "single": []}
+    total = Report(-1)
+    try:
+        for number in range(rounds):
+            speed, report = training[workers].measure(seconds)
+            total.add(report)
+            runs["training"].append(speed)
+            runs["bare"].append(bare.measure(seconds))
+            line = f"round {number + 1}: training {runs['training'][-1]:,.0f}, bare {runs['bare'][-1]:,.0f} steps/s"
+            if 1 in training and workers > 1:
+                runs["single"].append(training[1].measure(seconds)[0])
+                line += f", one worker {runs['single'][-1]:,.0f}"
+            say(line)
+        memory = training[workers].private_megabytes()
+    finally:
+        for each in training.values():
+            each.close()
+        bare.close()
+    return _result(resolved, runs, total, memory)
+
+
+def _result(resolved: Resolved, runs: dict[str, list[float]], total: Report, memory: float) -> dict[str, Any]:
+    ratios = [t / b for t, b in zip(runs["training"], runs["bare"], strict=True)]
+    times = {k.removeprefix("time/"): v / total.steps * 1e6 for k, v in total.sums.items() if k.startswith("time/")}
+    result: dict[str, Any] = {
+        "env": resolved.plan.id,
+        "workers": resolved.settings.execution.workers,
+        "envs": list(resolved.settings.environment.envs),
+        "training_steps_per_second": statistics.median(runs["training"]),
+        "bare_steps_per_second": statistics.median(runs["bare"]),
+        "ratio": statistics.median(ratios),
+        "microseconds_per_step": {k: round(v, 1) for k, v in times.items()},
+        "private_megabytes_per_worker": round(memory),
+        "rounds": runs,
+    }
+    if runs["single"]:
+        gains = [t / s for t, s in zip(runs["training"], runs["single"], strict=True)]
+        result["speedup_over_one_worker"] = statistics.median(gains)
+    return result
+
+
+def report_lines(result: dict[str, Any]) -> list[str]:
+    """The result for people."""
+    times = result["microseconds_per_step"]
+    total = sum(times.values())
+    lines = [
+        f"training     {result['training_steps_per_second']:,.0f} steps/s ({result['workers']} workers)",
+        f"bare         {result['bare_steps_per_second']:,.0f} steps/s (the environments alone, random actions)",
+        f"ratio        {result['ratio']:.2f}",
+        "a step costs " + ", ".join(f"{k} {v:.0f} µs ({v / total:.0%})" for k, v in times.items()),
+        f"memory       {result['private_megabytes_per_worker']} MB private in each worker",
+    ]
+    if "speedup_over_one_worker" in result:
+        lines.append(f"scaling      {result['speedup_over_one_worker']:.2f} times one worker")
+    return lines
+
+
+class PausedTraining:
+    """Real workers on real shared weights, paused between measurements."""
+
+    def __init__(self, resolved: Resolved, workers: int) -> None:
+        settings = resolved.settings.update(workers=workers, engine="processes")
+        self.session = Session(dataclasses.replace(resolved, settings=settings))
+        engine = self.session.engine
+        assert isinstance(engine, ProcessEngine)
+        self.engine = engine
+        engine.start()
+        while any(status.steps == 0 for status in engine.statuses):
+            engine.poll(0.1)
+        while not self._learns():
+            engine.poll(0.1)
+        self._signal("suspend")
+
+    def _learns(self) -> bool:
+        return self.session.counts()[1] >= 2 * len(self.engine.statuses)
+
+    def _signal(self, what: str) -> None:
+        for process in self.engine.processes:
+            getattr(psutil.Process(process.pid), what)()
+
+    def measure(self, seconds: float) -> tuple[float, Report]:
+        """Steps per second over a while, and the reports of that while."""
+        self._signal("resume")
+        self._poll_for(min(WARM_UP, seconds / 2))
+        before, started = self.session.counts()[0], time.perf_counter()
+        report = self._poll_for(seconds)
+        speed = (self.session.counts()[0] - before) / (time.perf_counter() - started)
+        self._signal("suspend")
+        return speed, report
+
+    def _poll_for(self, seconds: float) -> Report:
+        total, deadline = Report(-1), time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            for report in self.engine.poll(min(left, 0.5)):
+                total.add(report)
+        return total
+
+    def private_megabytes(self) -> float:
+        """Memory that each worker has for itself, on average."""
+        used = [psutil.Process(p.pid).memory_full_info().uss for p in self.engine.processes]
+        return statistics.mean(used) / 1e6
+
+    def close(self) -> None:
+        """End the workers."""
+        self.engine.kill()
+
+
+class BareEnvironments:
+    """The same environments in as many processes, stepped with random actions and nothing else."""
+
+    def __init__(self, settings: Settings, workers: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipes: list[Connection] = []
+        self.processes = []
+        with one_thread_per_process():
+            for rank in range(workers):
+                ours, theirs = context.Pipe()
+                process = context.Process(target=_step_bare, args=(settings, rank, theirs), daemon=True)
+                process.start()
+                self.pipes.append(ours)
+                self.processes.append(process)
+        for pipe in self.pipes:
+            pipe.recv()
+
+    def measure(self, seconds: float) -> float:
+        """Steps per second of all processes together."""
+        for pipe in self.pipes:
+            pipe.send(seconds)
+        return sum(pipe.recv() for pipe in self.pipes)
+
+    def close(self) -> None:
+        """End the processes."""
+        for process in self.processes:
+            process.kill()
+            process.join()
+
+
+def _step_bare(settings: Settings, rank: int, pipe: Connection) -> None:
+    batch = make_batch(plan_env(settings), settings.environment, of_worker(settings.environment.envs, rank))
+    batch.reset(list(range(batch.num_envs)))
+    random = np.random.default_rng(rank)
+    pipe.send("ready")
+    while True:
+        seconds = pipe.recv()
+        steps, started = 0, time.perf_counter()
+        while time.perf_counter() - started < seconds:
+            batch.step(random.integers(batch.spec.num_actions, size=batch.num_envs))
+            steps += batch.num_envs
+        pipe.send(steps / (time.perf_counter() - started))

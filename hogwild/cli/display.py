@@ -1,0 +1,216 @@
+"""Showing a training: a live panel in a terminal, plain lines elsewhere, or nothing."""
+
+import sys
+import time
+from collections.abc import Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from hogwild.engines.engine import WorkerStatus
+from hogwild.progress import Progress
+from hogwild.resolve import Resolved
+from hogwild.runs.folder import RunFolder
+from hogwild.training import Display, Outcome, Silent
+
+BARS = "▁▂▃▄▅▆▇█"
+SECTIONS = (("time/environment", "environment"), ("time/acting", "acting"), ("time/learning", "learning"), ("time/exchange", "exchange"))
+LINE_SECONDS = 10.0
+
+
+def make_display(quiet: bool) -> Display:
+    """The display that fits where the output goes."""
+    if quiet:
+        return Silent()
+    return LivePanel() if sys.stdout.isatty() else PlainLines()
+
+
+def sparkline(values: Sequence[float], width: int = 40) -> str:
+    """The course of a value in one line of blocks.
+
+    >>> sparkline([0, 1, 2, 3], width=4)
+    '▁▃▆█'
+    """
+    if not values:
+        return ""
+    picked = [values[int(i * len(values) / min(width, len(values)))] for i in range(min(width, len(values)))]
+    picked[-1] = values[-1]
+    low, high = min(values), max(values)
+    scale = (len(BARS) - 1) / (high - low) if high > low else 0.0
+    return "".join(BARS[round((v - low) * scale)] for v in picked)
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them.
+
+    >>> duration(3725), duration(61)
+    ('1:02:05', '1:01')
+    """
+    whole = int(seconds)
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def time_left(progress: Progress, resolved: Resolved) -> str:
+    """Time until a stop rule ends the training at the latest; empty if none does."""
+    run = resolved.settings.run
+    limits = []
+    if run.minutes:
+        limits.append(run.minutes * 60 - progress.seconds)
+    done = progress.steps
+    if run.steps and done and progress.seconds > 0:
+        limits.append((run.steps - done) / (done / progress.seconds))
+    return duration(max(0.0, min(limits))) if limits else ""
+
+
+def end_lines(outcome: Outcome) -> list[str]:
+    """What to say when a training is over."""
+    lines = [
+        f"{outcome.reason} · {outcome.steps:,} steps in {duration(outcome.seconds)} · mean return {outcome.return_mean:.2f}",
+        f"run          {outcome.folder}",
+        f"next         hogwild eval {outcome.folder} --video game.mp4",
+    ]
+    if outcome.signal:
+        lines.append(f"go on        hogwild resume {outcome.folder}")
+    return lines
+
+
+class PlainLines:
+    """One line every few seconds, for logs and pipes."""
+
+    def begin(self, resolved: Resolved, folder: RunFolder, progress: Progress) -> None:
+        """Print the header."""
+        from hogwild.cli.train import describe
+
+        self.resolved = resolved
+        self.printed = time.monotonic()
+        for line in describe(resolved):
+            print(line)
+        print(f"run          {folder.path}" + (f", resumed at step {progress.steps:,}" if progress.steps else ""), flush=True)
+
+    def update(self, progress: Progress, row: dict[str, float] | None, workers: list[WorkerStatus]) -> None:  # noqa: ARG002
+        """Print a line if it is time."""
+        if row is None or time.monotonic() - self.printed < LINE_SECONDS:
+            return
+        self.printed = time.monotonic()
+        left = time_left(progress, self.resolved)
+        parts = [
+            f"{duration(progress.seconds)}" + (f" (left {left})" if left else ""),
+            f"steps {progress.steps:,}",
+            f"{row['speed/steps_per_second']:,.0f} steps/s",
+            f"return {row.get('episode/return_mean', float('nan')):.2f} best {row.get('episode/return_best', float('nan')):.4g}",
+            f"entropy {row.get('policy/entropy', float('nan')):.3f}",
+            f"value error {row.get('loss/value', float('nan')):.3g}",
+            f"lag {row.get('async/lag', float('nan')):.2f}",
+            f"gradient {row.get('gradient/norm', float('nan')):.3g}",
+        ]
+        print("  ".join(parts), flush=True)
+
+    def end(self, outcome: Outcome) -> None:
+        """Print how it ended."""
+        for line in end_lines(outcome):
+            print(line, flush=True)
+
+
+class LivePanel:
+    """A panel that is redrawn in place."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or Console()
+        self.history: list[float] = []
+        self.row: dict[str, float] = {}
+
+    def begin(self, resolved: Resolved, folder: RunFolder, progress: Progress) -> None:
+        """Print the header and start the panel."""
+        from hogwild.cli.train import describe
+
+        self.resolved, self.folder = resolved, folder
+        for line in describe(resolved):
+            self.console.print(line, highlight=False)
+        self.live = Live(self._starting(progress), console=self.console, refresh_per_second=4, transient=False)
+        self.live.start()
+
+    def _starting(self, progress: Progress) -> RenderableType:
+        resumed = f", resumed at step {progress.steps:,}" if progress.steps else ""
+        return Text(f"building environments and loading workers{resumed} …", style="dim")
+
+    def update(self, progress: Progress, row: dict[str, float] | None, workers: list[WorkerStatus]) -> None:
+        """Redraw the panel with what is new."""
+        if row is not None:
+            self.row = row
+            if "episode/return_mean" in row:
+                self.history.append(row["episode/return_mean"])
+        if progress.started is not None:
+            self.live.update(self.panel(progress, workers))
+
+    def panel(self, progress: Progress, workers: list[WorkerStatus]) -> Panel:
+        """The panel as it stands."""
+        body = Group(self._counts(progress), Text(), self._figures(), Text(), self._sections(), self._workers(workers))
+        return Panel(body, title=f"[bold]hogwild[/] · {self.resolved.plan.id}", subtitle=str(self.folder.path), padding=(0, 1))
+
+    def _counts(self, progress: Progress) -> Table:
+        left = time_left(progress, self.resolved)
+        limit = self.resolved.settings.run.steps
+        table = Table.grid(padding=(0, 3))
+        table.add_row(
+            f"[bold]{progress.steps:,}[/] steps" + (f" of {limit:,}" if limit else ""),
+            f"{progress.steps * progress.frames_per_step:,.0f} frames",
+            f"[bold green]{self.row.get('speed/steps_per_second', 0):,.0f}[/] steps/s",
+            f"{duration(progress.seconds)} elapsed" + (f", {left} left at most" if left else ""),
+        )
+        return table
+
+    def _figures(self) -> Table:
+        row = self.row
+        table = Table.grid(padding=(0, 2))
+        mean, best = row.get("episode/return_mean"), row.get("episode/return_best")
+        games = int(row.get("episode/count", 0))
+        table.add_row(
+            "return",
+            f"[bold cyan]{mean:.2f}[/]" if mean is not None else "[dim]no game finished yet[/]",
+            f"best {best:g}" if best is not None else "",
+            f"[cyan]{sparkline(self.history)}[/]  [dim]{games:,} games[/]",
+        )
+        table.add_row("entropy", _number(row, "policy/entropy"), "value error", _number(row, "loss/value"))
+        table.add_row("lag", _number(row, "async/lag") + " updates", "gradient norm", _number(row, "gradient/norm"))
+        table.add_row(
+            "explained", _number(row, "value/explained_variance"), "learning rate", _number(row, "optimizer/learning_rate")
+        )
+        return table
+
+    def _sections(self) -> Text:
+        styles = ("green", "cyan", "magenta", "yellow")
+        text = Text()
+        shares = [(label, self.row.get(name, 0.0)) for name, label in SECTIONS]
+        for (_, share), style in zip(shares, styles, strict=True):
+            text.append("━" * round(share * 50), style=style)
+        text.append("\n")
+        for (label, share), style in zip(shares, styles, strict=True):
+            text.append(f"{label} {share:.0%}   ", style=style)
+        return text
+
+    def _workers(self, workers: list[WorkerStatus]) -> Text:
+        colours = {"playing": "green", "starting": "yellow", "stopped": "dim"}
+        text = Text("workers  ")
+        for status in workers[:32]:
+            text.append(f"{status.rank} {status.state} {status.steps:,}   ", style=colours.get(status.state, "red"))
+        if len(workers) > 32:
+            text.append(f"and {len(workers) - 32} more")
+        return text
+
+    def end(self, outcome: Outcome) -> None:
+        """Stop redrawing and say how it ended."""
+        self.live.stop()
+        for line in end_lines(outcome):
+            self.console.print(line, highlight=False)
+
+    def __del__(self) -> None:
+        if hasattr(self, "live"):
+            self.live.stop()
+
+
+def _number(row: dict[str, float], name: str) -> str:
+    return f"{row[name]:.4g}" if name in row else "–"

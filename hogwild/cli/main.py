@@ -1,0 +1,69 @@
+"""The command `hogwild`: finds the sub-command, loads it, and turns errors into one message and an exit code."""
+
+import importlib
+import os
+import sys
+
+COMMANDS = {
+    "train": ("train", "train an agent on an environment"),
+    "resume": ("resume", "go on with a run that was stopped or killed"),
+    "eval": ("evaluate", "play whole games with a trained agent, and film it"),
+    "runs": ("runs", "list runs"),
+    "show": ("show", "show one run"),
+    "bench": ("bench", "measure training speed beside the bare emulator's"),
+}
+
+
+def usage() -> str:
+    """What `hogwild --help` prints."""
+    width = max(map(len, COMMANDS))
+    lines = "\n".join(f"  {name:<{width}}  {about}" for name, (_, about) in COMMANDS.items())
+    return f"""usage: hogwild COMMAND [OPTIONS]
+
+Asynchronous actor-critic training, for Atari and any Gymnasium environment.
+
+commands:
+{lines}
+
+`hogwild COMMAND --help` shows all options of a command. To begin:
+
+  hogwild train pong          train Pong until it is solved
+  hogwild train CartPole-v1   train any Gymnasium environment
+  hogwild eval latest         how good is the newest agent?
+"""
+
+
+def main() -> None:
+    """Run a command and leave with its exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command and answer its exit code."""
+    from hogwild.config.suggest import unknown
+    from hogwild.errors import HogwildError
+
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(usage(), end="")
+        return 0 if arguments else 2
+    if arguments[0] in ("-V", "--version"):
+        from hogwild import __version__
+
+        print(f"hogwild {__version__}")
+        return 0
+    sys.path.insert(0, os.getcwd())  # so that `my_module:MyEnv-v0` finds a module in this folder
+    name, rest = arguments[0], arguments[1:]
+    try:
+        if name not in COMMANDS:
+            raise unknown("command", name, COMMANDS)
+        module = importlib.import_module(f"hogwild.cli.{COMMANDS[name][0]}")
+        return int(module.main(rest))
+    except HogwildError as error:
+        print(f"hogwild: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("hogwild: stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output has gone, as in `hogwild runs | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0

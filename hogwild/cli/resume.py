@@ -1,0 +1,53 @@
+"""`hogwild resume RUN`"""
+
+import dataclasses
+import json
+from dataclasses import dataclass
+
+import tyro
+
+from hogwild.cli.arguments import parse
+from hogwild.cli.display import make_display
+from hogwild.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Resume:
+    """Go on with a run from its newest good checkpoint, with the settings it was started with."""
+
+    run: tyro.conf.Positional[str]
+    """Name or path of a run, or 'latest'."""
+    steps: int | None = None
+    """A new limit of steps (0: none)."""
+    minutes: float | None = None
+    """A new limit of minutes, those before included (0: none)."""
+    until_return: float | None = None
+    """A new mean return at which to stop."""
+    runs: str = "runs"
+    """Folder that holds all runs."""
+    quiet: bool = False
+    """Show no progress."""
+    json: bool = False
+    """Print the outcome as one line of JSON."""
+
+
+def main(arguments: list[str]) -> int:
+    """Resume."""
+    given = parse(Resume, "resume", arguments)
+    from hogwild.api import Run
+    from hogwild.training import resume_training
+
+    run = Run(given.run, given.runs)
+    wanted = {"steps": given.steps, "minutes": given.minutes, "until_return": given.until_return}
+    changes = {name: value for name, value in wanted.items() if value is not None}
+    settings = run.settings.update(**changes)
+    limit, done = settings.run.steps, int(run.status.get("steps", 0))
+    if limit and done >= limit:
+        if changes:
+            raise UsageError(f"Run '{run.name}' already has {done:,} steps.")
+        print(f"Run '{run.name}' has finished its {limit:,} steps; give --steps for more.")
+        return 0
+    outcome = resume_training(run.path, make_display(given.quiet or given.json), **changes)
+    if given.json:
+        print(json.dumps(dataclasses.asdict(outcome), default=str))
+    return 128 + outcome.signal if outcome.signal else 0

@@ -1,0 +1,169 @@
+"""`hogwild train ENV`"""
+
+import dataclasses
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from hogwild.cli.arguments import parse
+from hogwild.cli.display import make_display
+from hogwild.config.settings import (
+    EnvSettings,
+    ExecutionSettings,
+    ObjectiveSettings,
+    OptimizerSettings,
+    PolicySettings,
+    RunSettings,
+    Settings,
+    setting_groups,
+)
+from hogwild.resolve import Resolved, layer, resolve
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train an agent. Settings come from the environment's family, a preset, a TOML file and flags; the later wins.
+
+    Without a stop rule (--steps, --minutes, --until-return) training stops when the environment is solved, where it
+    is known what that means, or after the number of steps that its family has.
+    """
+
+    env: tyro.conf.Positional[str] = ""
+    """A Gymnasium id (ALE/Pong-v5, CartPole-v1, my_module:MyEnv-v0), an old Atari id (PongDeterministic-v4), or the
+    name of a game (pong)."""
+    preset: str = ""
+    """Named settings, such as gru-a3c-pong or a3c-paper."""
+    config: str = ""
+    """A TOML file of settings, such as the config.toml of another run."""
+    dry_run: bool = False
+    """Print the resolved settings and what would start, and stop there."""
+    quiet: bool = False
+    """Show no progress."""
+    json: bool = False
+    """Print the outcome as one line of JSON."""
+    overwrite: bool = False
+    """Replace a run of the same name."""
+    environment: EnvSettings = field(default_factory=EnvSettings)
+    policy: PolicySettings = field(default_factory=PolicySettings)
+    objective: ObjectiveSettings = field(default_factory=ObjectiveSettings)
+    optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
+    execution: ExecutionSettings = field(default_factory=ExecutionSettings)
+    run: RunSettings = field(default_factory=RunSettings)
+
+    def settings(self) -> Settings:
+        """The settings among the arguments."""
+        return Settings(self.env, **{group: getattr(self, group) for group in setting_groups()})
+
+
+def main(arguments: list[str]) -> int:
+    """Train."""
+    given = read_arguments(arguments)
+    settings = given.settings()
+    if given.dry_run:
+        print_plan(resolve(settings), given.json)
+        return 0
+    from hogwild.training import RunFolder, resume_training, start_training
+
+    display = make_display(given.quiet or given.json)
+    folder = RunFolder(Path(settings.run.runs) / settings.run.name)
+    if settings.run.name and folder.config.exists() and not given.overwrite and _wants_to_resume(folder.path):
+        outcome = resume_training(folder.path, display)
+    else:
+        outcome = start_training(settings, display, given.overwrite)
+    if given.json:
+        print(json.dumps(dataclasses.asdict(outcome), default=str))
+    return 128 + outcome.signal if outcome.signal else 0
+
+
+def read_arguments(arguments: list[str]) -> Train:
+    """Arguments over the settings of preset, file and family.
+
+    Parsed twice: first to learn which environment, preset and file, then with those as defaults, so that what the
+    user typed beats them and what the user did not type comes from them.
+    """
+    first = parse(Train, "train", arguments)
+    typed = _changed_stop_rules(first)
+    base = layer(first.env, first.preset, first.config, **typed)
+    groups = {group: getattr(base, group) for group in setting_groups()}
+    default = Train(env=base.env, preset=first.preset, config=first.config, **groups)
+    return parse(Train, "train", arguments, default)
+
+
+def _changed_stop_rules(train: Train) -> dict[str, Any]:
+    plain = RunSettings()
+    return {
+        name: getattr(train.run, name)
+        for name in ("steps", "minutes", "until_return")
+        if getattr(train.run, name) != getattr(plain, name)
+    }
+
+
+def _wants_to_resume(path: Path) -> bool:
+    if not sys.stdin.isatty():
+        return False
+    answer = input(f"Run '{path}' exists. Go on with it? [Y/n] ")
+    return answer.strip().lower() in ("", "y", "yes")
+
+
+def print_plan(resolved: Resolved, as_json: bool) -> None:
+    """What would be trained, and with which settings."""
+    settings = resolved.settings
+    if as_json:
+        print(json.dumps(settings.flat()))
+        return
+    for line in describe(resolved):
+        print(line)
+    print()
+    plain = Settings().flat()
+    for group in setting_groups():
+        print(f"[{group}]")
+        for name, value in dataclasses.asdict(getattr(settings, group)).items():
+            mark = "" if plain[name] == value else "  *"
+            print(f"  {name} = {_shown(value)}{mark}")
+    print("\n* differs from the plain default")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return " ".join(map(str, value))
+    return str(value) if value is not None else "by protocol"
+
+
+def describe(resolved: Resolved) -> list[str]:
+    """The header of a run: environment, protocol, method, size."""
+    settings, spec = resolved.settings, resolved.spec
+    execution, environment = settings.execution, settings.environment
+    shape = "×".join(map(str, spec.observation_shape))
+    lines = [f"environment  {resolved.plan.id}: observations {shape} {spec.observation_dtype}, {spec.num_actions} actions"]
+    if resolved.plan.protocol:
+        lines.append(f"protocol     {resolved.plan.protocol.describe()}")
+        lines.append(f"recipe       {resolved.plan.recipe}; normalise {environment.normalise}")
+    lines.append(
+        f"method       {settings.objective.objective} × {execution.exchange} ({_lock_words(execution.lock)}) × "
+        f"{execution.engine}, {settings.optimizer.optimizer} {_shown(settings.optimizer.learning_rate)}, seed {execution.seed}"
+    )
+    lines.append(
+        f"workers      {execution.workers} × {_shown(environment.envs)} environments × "
+        f"{_shown(settings.objective.rollout_steps)} steps a rollout"
+    )
+    lines.append(f"stops        {_stop_words(settings)}")
+    return lines
+
+
+def _lock_words(lock: str) -> str:
+    return "lock-free" if lock == "free" else "taking turns"
+
+
+def _stop_words(settings: Settings) -> str:
+    run, rules = settings.run, []
+    if run.until_return is not None:
+        rules.append(f"at a mean return of {run.until_return:g} over 100 episodes")
+    if run.steps:
+        rules.append(f"after {run.steps:,} steps")
+    if run.minutes:
+        rules.append(f"after {run.minutes:g} minutes")
+    return ", or ".join(rules) or "never, until Ctrl-C"

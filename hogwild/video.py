@@ -1,0 +1,101 @@
+"""Films of an agent at play: in colour, at the aspect ratio of the screen it was made for."""
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hogwild.agent import Agent
+from hogwild.envs.make import make_one
+from hogwild.errors import EnvironmentFailed, RunFolderError
+from hogwild.evaluation import Player, whole_games
+from hogwild.worker import worker_seeds
+
+ATARI_SIZE = (640, 480)  # a television's 4:3; the console's pixels are wider than high
+ATARI_FPS = 60
+FILM_SEEDS = 0xF11A
+
+
+def film(agent: Agent, path: Path, *, greedy: bool = False, epsilon: float = 0.0, seed: int = 0) -> tuple[float, int]:
+    """Film one whole game to an MP4 file; answers its return and its number of frames."""
+    camera = Camera(path)
+    plan = whole_games(agent.plan)
+    settings = agent.settings.environment
+    try:
+        if plan.is_atari:
+            env: Any = make_one(plan, settings, on_frame=lambda f: camera.take(f, ATARI_FPS, ATARI_SIZE))
+            env.load_carried(agent.carried[0] if agent.carried else {})
+        else:
+            env = make_one(plan, settings, render_mode="rgb_array")
+        seeds = worker_seeds(seed, FILM_SEEDS, 0, 2)
+        score = _play(env, Player(agent, 1, greedy, epsilon, seeds[0]), seeds[1], camera, plan.is_atari)
+        env.close()
+    except (OSError, ImportError) as error:
+        raise RunFolderError(f"Cannot film to '{path}': {error}") from None
+    finally:
+        camera.close()
+    return score, camera.frames
+
+
+def _play(env: Any, player: Player, seed: int, camera: "Camera", films_itself: bool) -> float:
+    from gymnasium.error import DependencyNotInstalled
+
+    fps = int(env.metadata.get("render_fps", 30))
+    layout = player.agent.spec.observation_shape
+    observation, _ = env.reset(seed=seed)
+    first, score = np.ones(1, dtype=bool), 0.0
+    while True:
+        if not films_itself:
+            try:
+                camera.take(env.render(), fps)
+            except DependencyNotInstalled as error:
+                raise EnvironmentFailed(f"'{env.spec.id}' cannot be filmed: {error}") from None
+        batch = np.asarray(observation)[None]
+        batch = batch.reshape(1, -1) if len(layout) == 1 else batch
+        action = int(player.act(batch, first)[0]) + int(getattr(env.action_space, "start", 0))
+        observation, reward, terminated, truncated, info = env.step(action)
+        score += float(reward)
+        first = np.zeros(1, dtype=bool)
+        if info.get("game_over", terminated) or truncated:
+            return score
+
+
+class Camera:
+    """Writes frames to an MP4 file through ffmpeg; starts with the first frame, whose size it takes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.frames = 0
+        self.writer: Generator[None, bytes, None] | None = None
+
+    def take(self, frame: np.ndarray, fps: int, size: tuple[int, int] | None = None) -> None:
+        """Add a frame [height, width, 3], shown at `size` (width, height) if given."""
+        if self.writer is None:
+            self.writer = self._open(frame, fps, size)
+        self.writer.send(np.ascontiguousarray(frame).tobytes())
+        self.frames += 1
+
+    def _open(self, frame: np.ndarray, fps: int, size: tuple[int, int] | None) -> "Generator[None, bytes, None]":
+        import imageio_ffmpeg
+
+        height, width = frame.shape[:2]
+        shown = size or (width + width % 2, height + height % 2)  # the codec wants even numbers
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        writer: Generator[None, bytes, None] = imageio_ffmpeg.write_frames(
+            str(self.path),
+            (width, height),
+            fps=fps,
+            codec="libx264",
+            quality=None,
+            macro_block_size=1,
+            output_params=["-crf", "18", "-vf", f"scale={shown[0]}:{shown[1]}:flags=neighbor", "-movflags", "faststart"],
+        )
+        writer.send(None)  # type: ignore[arg-type]
+        return writer
+
+    def close(self) -> None:
+        """Finish the file."""
+        if self.writer is not None:
+            self.writer.close()
+            self.writer = None
