@@ -22,7 +22,9 @@ from hogwild.runs.checkpoint import Checkpoint
 class Agent:
     """A policy with its weights; `predict` follows Stable-Baselines3's protocol, so tools made for it work here."""
 
-    def __init__(self, settings: Settings, spec: PolicySpec, checkpoint: Checkpoint, source: Path, seed: int = 0) -> None:
+    def __init__(
+        self, settings: Settings, spec: PolicySpec, checkpoint: Checkpoint, source: Path, seed: int = 0
+    ) -> None:
         from hogwild.session import load_weights
 
         self.settings = settings

@@ -77,7 +77,9 @@ def train(env: str, *, preset: str = "", file: str = "", overwrite: bool = False
     return Run(outcome.folder)
 
 
-def load(run: "Run | RunFolder | str | Path", *, checkpoint: str = "newest", runs: str = "runs", seed: int = 0) -> Agent:
+def load(
+    run: "Run | RunFolder | str | Path", *, checkpoint: str = "newest", runs: str = "runs", seed: int = 0
+) -> Agent:
     """The trained agent of a run, given as a `Run`, a path or a name.
 
     See `Agent.predict` for an example.

@@ -163,7 +163,7 @@ class BareEnvironments:
         """Steps per second of all processes together."""
         for pipe in self.pipes:
             pipe.send(seconds)
-        return sum(pipe.recv() for pipe in self.pipes)
+        return float(sum(pipe.recv() for pipe in self.pipes))
 
     def close(self) -> None:
         """End the processes."""

@@ -1,6 +1,5 @@
 """Gradients from rollouts, and weights from gradients. Nothing here knows of threads, processes or sockets."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import torch
@@ -22,7 +21,7 @@ class Gradients:
     flat: Tensor  # [parameters] in the layout of the weights
     steps: int
     version: int  # of the weights that they were computed on
-    metrics: Mapping[str, float] = field(default_factory=dict)
+    metrics: dict[str, float] = field(default_factory=dict)
 
 
 class GradientComputer:

@@ -121,8 +121,6 @@ def _torch_optimizer(settings: OptimizerSettings, parameter: nn.Parameter) -> to
             foreach=False,
         )
     if settings.optimizer == "rmsprop":
-        return torch.optim.RMSprop(
-            [parameter], alpha=settings.rms_decay, eps=settings.epsilon, foreach=False
-        )
+        return torch.optim.RMSprop([parameter], alpha=settings.rms_decay, eps=settings.epsilon, foreach=False)
     amsgrad = settings.optimizer == "amsgrad"
     return torch.optim.Adam([parameter], betas=betas, eps=settings.epsilon, amsgrad=amsgrad, fused=True)

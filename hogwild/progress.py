@@ -48,9 +48,7 @@ class Progress:
         """Take in a report; `steps` and `updates` are the exact shared counts. Answers the games that ended."""
         self.steps, self.updates = steps, updates
         self.start_clock()
-        finished = [
-            Episode(value, length, steps, report.worker, self.seconds) for value, length in report.episodes
-        ]
+        finished = [Episode(value, length, steps, report.worker, self.seconds) for value, length in report.episodes]
         self.episodes += len(finished)
         self.recent.extend(finished)
         self.best = max([self.best, *(e.episode_return for e in finished)])

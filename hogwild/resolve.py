@@ -9,11 +9,11 @@ from typing import Any
 
 from hogwild.config.settings import Settings, setting_groups
 from hogwild.config.suggest import unknown
-from hogwild.validate import problems
 from hogwild.envs.ids import EnvPlan, plan_env
 from hogwild.envs.make import solved_at, spec_of
 from hogwild.errors import UsageError
 from hogwild.policies.spec import PolicySpec
+from hogwild.validate import problems
 
 FAMILIES = ("atari", "pictures", "vectors")
 STOP_RULES = ("steps", "minutes", "until_return")

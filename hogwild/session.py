@@ -1,6 +1,7 @@
 """The numbers of one training and the engine that works on them: built from settings, saved to and loaded from
 checkpoints."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from hogwild.resolve import Resolved
 from hogwild.runs.checkpoint import Checkpoint
 from hogwild.worker import worker_seeds
 
-ENGINES = {"inline": InlineEngine, "processes": ProcessEngine}
+ENGINES: dict[str, Callable[..., Engine]] = {"inline": InlineEngine, "processes": ProcessEngine}
 
 
 class Session:

@@ -209,7 +209,12 @@ class Training:
     def _fail(self, writer: RunWriter, error: HogwildError) -> None:
         """Save what can be saved; the error itself is what the user gets to see."""
         self.engine.kill()
-        for attempt in (self._save, writer.close, lambda: self._write_status("failed"), lambda: self._log(error)):
+        for attempt in (
+            self._save,
+            writer.close,
+            lambda: self._write_status("failed"),
+            lambda: self._log(error),
+        ):
             try:
                 attempt()
             except (HogwildError, OSError):
@@ -221,7 +226,13 @@ class Training:
     def _outcome(self, reason: str, checkpoint: Path | None) -> Outcome:
         progress = self.progress
         return Outcome(
-            self.folder.path, reason, self.signal, progress.steps, progress.seconds, progress.return_mean, checkpoint
+            self.folder.path,
+            reason,
+            self.signal,
+            progress.steps,
+            progress.seconds,
+            progress.return_mean,
+            checkpoint,
         )
 
     @contextmanager

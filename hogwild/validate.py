@@ -20,7 +20,15 @@ def _ranges(settings: Settings) -> Iterator[str]:
     flat = settings.flat()
     for name in ("envs", "rollout_steps", "image_size", "frame_stack", "memory_size", "keep_checkpoints"):
         yield from _each(name, flat[name], lambda v: v >= 1, "must be at least 1")
-    for name in ("discount", "gae_lambda", "beta1", "beta2", "rms_decay", "entropy_final", "learning_rate_final"):
+    for name in (
+        "discount",
+        "gae_lambda",
+        "beta1",
+        "beta2",
+        "rms_decay",
+        "entropy_final",
+        "learning_rate_final",
+    ):
         yield from _each(name, flat[name], lambda v: 0 <= v <= 1, "must be between 0 and 1")
     for name in ("learning_rate", "epsilon", "checkpoint_seconds", "log_seconds", "reward_scale"):
         yield from _each(name, flat[name], lambda v: 0 < v < float("inf"), "must be greater than 0")

@@ -89,7 +89,14 @@ class Camera:
             codec="libx264",
             quality=None,
             macro_block_size=1,
-            output_params=["-crf", "18", "-vf", f"scale={shown[0]}:{shown[1]}:flags=neighbor", "-movflags", "faststart"],
+            output_params=[
+                "-crf",
+                "18",
+                "-vf",
+                f"scale={shown[0]}:{shown[1]}:flags=neighbor",
+                "-movflags",
+                "faststart",
+            ],
         )
         writer.send(None)  # type: ignore[arg-type]
         return writer

@@ -46,7 +46,10 @@ class Worker:
         )
         self.actor.reset(seeds[1:])
         self.gradients = GradientComputer(
-            self.policy, layout, make_objective(settings, rank), of_worker(settings.objective.max_grad_norm, rank)
+            self.policy,
+            layout,
+            make_objective(settings, rank),
+            of_worker(settings.objective.max_grad_norm, rank),
         )
         self.keeps_normalising = settings.environment.normalise == "running" and self.policy.picture_layer is not None
 

@@ -17,7 +17,12 @@ from hogwild.runs.folder import RunFolder
 from hogwild.training import Display, Outcome, Silent
 
 BARS = "▁▂▃▄▅▆▇█"
-SECTIONS = (("time/environment", "environment"), ("time/acting", "acting"), ("time/learning", "learning"), ("time/exchange", "exchange"))
+SECTIONS = (
+    ("time/environment", "environment"),
+    ("time/acting", "acting"),
+    ("time/learning", "learning"),
+    ("time/exchange", "exchange"),
+)
 LINE_SECONDS = 10.0
 
 
@@ -69,7 +74,8 @@ def time_left(progress: Progress, resolved: Resolved) -> str:
 def end_lines(outcome: Outcome) -> list[str]:
     """What to say when a training is over."""
     lines = [
-        f"{outcome.reason} · {outcome.steps:,} steps in {duration(outcome.seconds)} · mean return {outcome.return_mean:.2f}",
+        f"{outcome.reason} · {outcome.steps:,} steps in {duration(outcome.seconds)} · "
+        f"mean return {outcome.return_mean:.2f}",
         f"run          {outcome.folder}",
         f"next         hogwild eval {outcome.folder} --video game.mp4",
     ]
@@ -89,7 +95,10 @@ class PlainLines:
         self.printed = time.monotonic()
         for line in describe(resolved):
             print(line)
-        print(f"run          {folder.path}" + (f", resumed at step {progress.steps:,}" if progress.steps else ""), flush=True)
+        print(
+            f"run          {folder.path}" + (f", resumed at step {progress.steps:,}" if progress.steps else ""),
+            flush=True,
+        )
 
     def update(self, progress: Progress, row: dict[str, float] | None, workers: list[WorkerStatus]) -> None:  # noqa: ARG002
         """Print a line if it is time."""
@@ -101,11 +110,11 @@ class PlainLines:
             f"{duration(progress.seconds)}" + (f" (left {left})" if left else ""),
             f"steps {progress.steps:,}",
             f"{row['speed/steps_per_second']:,.0f} steps/s",
-            f"return {row.get('episode/return_mean', float('nan')):.2f} best {row.get('episode/return_best', float('nan')):.4g}",
-            f"entropy {row.get('policy/entropy', float('nan')):.3f}",
-            f"value error {row.get('loss/value', float('nan')):.3g}",
-            f"lag {row.get('async/lag', float('nan')):.2f}",
-            f"gradient {row.get('gradient/norm', float('nan')):.3g}",
+            f"return {_number(row, 'episode/return_mean')} best {_number(row, 'episode/return_best')}",
+            f"entropy {_number(row, 'policy/entropy')}",
+            f"value error {_number(row, 'loss/value')}",
+            f"lag {_number(row, 'async/lag')}",
+            f"gradient {_number(row, 'gradient/norm')}",
         ]
         print("  ".join(parts), flush=True)
 
@@ -149,7 +158,12 @@ class LivePanel:
     def panel(self, progress: Progress, workers: list[WorkerStatus]) -> Panel:
         """The panel as it stands."""
         body = Group(self._counts(progress), Text(), self._figures(), Text(), self._sections(), self._workers(workers))
-        return Panel(body, title=f"[bold]hogwild[/] · {self.resolved.plan.id}", subtitle=str(self.folder.path), padding=(0, 1))
+        return Panel(
+            body,
+            title=f"[bold]hogwild[/] · {self.resolved.plan.id}",
+            subtitle=str(self.folder.path),
+            padding=(0, 1),
+        )
 
     def _counts(self, progress: Progress) -> Table:
         left = time_left(progress, self.resolved)
@@ -177,7 +191,10 @@ class LivePanel:
         table.add_row("entropy", _number(row, "policy/entropy"), "value error", _number(row, "loss/value"))
         table.add_row("lag", _number(row, "async/lag") + " updates", "gradient norm", _number(row, "gradient/norm"))
         table.add_row(
-            "explained", _number(row, "value/explained_variance"), "learning rate", _number(row, "optimizer/learning_rate")
+            "explained",
+            _number(row, "value/explained_variance"),
+            "learning rate",
+            _number(row, "optimizer/learning_rate"),
         )
         return table
 

@@ -64,9 +64,7 @@ def main(arguments: list[str]) -> int:
     if given.video:
         from hogwild.video import film
 
-        score, frames = film(
-            agent, Path(given.video), greedy=given.greedy, epsilon=given.epsilon, seed=given.seed
-        )
+        score, frames = film(agent, Path(given.video), greedy=given.greedy, epsilon=given.epsilon, seed=given.seed)
         figures["video"] = {"file": given.video, "return": score, "frames": frames}
     if not given.json:
         _print(figures)

@@ -76,7 +76,10 @@ def print_run(content: dict[str, Any]) -> None:
     print(f"machine      {machine.get('processor', '?')}, {machine.get('cores', '?')} cores")
     print(f"steps        {summary['steps']:,} in {duration(summary['minutes'] * 60)}")
     if content["returns"]:
-        print(f"return       {sparkline(content['returns'])}  mean {summary['return_mean']:.2f}, best {summary['return_best']:g}")
+        print(
+            f"return       {sparkline(content['returns'])}  "
+            f"mean {summary['return_mean']:.2f}, best {summary['return_best']:g}"
+        )
     plain = Settings().update(env=settings.get("env", "")).flat()
     changed = Settings().update(**settings).flat()
     differing = [f"{k}={_value(v)}" for k, v in changed.items() if v != plain[k] and k not in ("env", "name", "runs")]
@@ -97,4 +100,6 @@ def _value(value: Any) -> str:
 
 def _versions(meta: dict[str, Any]) -> str:
     versions = meta.get("versions", {})
-    return ", ".join(f"{name} {versions[name]}" for name in ("hogwild", "python", "torch", "ale-py") if name in versions)
+    return ", ".join(
+        f"{name} {versions[name]}" for name in ("hogwild", "python", "torch", "ale-py") if name in versions
+    )

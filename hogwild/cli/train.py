@@ -66,7 +66,8 @@ def main(arguments: list[str]) -> int:
     if given.dry_run:
         print_plan(resolve(settings), given.json)
         return 0
-    from hogwild.training import RunFolder, resume_training, start_training
+    from hogwild.runs.folder import RunFolder
+    from hogwild.training import resume_training, start_training
 
     display = make_display(given.quiet or given.json)
     folder = RunFolder(Path(settings.run.runs) / settings.run.name)
@@ -138,13 +139,16 @@ def describe(resolved: Resolved) -> list[str]:
     settings, spec = resolved.settings, resolved.spec
     execution, environment = settings.execution, settings.environment
     shape = "×".join(map(str, spec.observation_shape))
-    lines = [f"environment  {resolved.plan.id}: observations {shape} {spec.observation_dtype}, {spec.num_actions} actions"]
+    lines = [
+        f"environment  {resolved.plan.id}: observations {shape} {spec.observation_dtype}, {spec.num_actions} actions"
+    ]
     if resolved.plan.protocol:
         lines.append(f"protocol     {resolved.plan.protocol.describe()}")
         lines.append(f"recipe       {resolved.plan.recipe}; normalise {environment.normalise}")
     lines.append(
         f"method       {settings.objective.objective} × {execution.exchange} ({_lock_words(execution.lock)}) × "
-        f"{execution.engine}, {settings.optimizer.optimizer} {_shown(settings.optimizer.learning_rate)}, seed {execution.seed}"
+        f"{execution.engine}, {settings.optimizer.optimizer} {_shown(settings.optimizer.learning_rate)}, "
+        f"seed {execution.seed}"
     )
     lines.append(
         f"workers      {execution.workers} × {_shown(environment.envs)} environments × "

@@ -76,7 +76,7 @@ class PolicySettings:
     memory_size: int = 256
     """Units of the memory."""
     dropout: float = 0.0
-    """Share of encoder features dropped in training; one mask lasts for a rollout, so that acting and learning agree."""
+    """Share of features dropped in training; one mask lasts for a rollout, so that acting and learning agree."""
     split: bool = False
     """Separate last layers for actor and critic instead of one shared."""
     initialisation: Literal["orthogonal", "glorot", "columns", "a3g", "kaiming", "normal"] = "orthogonal"

@@ -53,7 +53,15 @@ class ProcessEngine:
                 carried = self._carried[status.rank % len(self._carried)]
                 process = context.Process(
                     target=worker_main,
-                    args=(self.settings, status.rank, self.incarnation, carried, self.shared, self.lock, theirs),
+                    args=(
+                        self.settings,
+                        status.rank,
+                        self.incarnation,
+                        carried,
+                        self.shared,
+                        self.lock,
+                        theirs,
+                    ),
                     name=f"hogwild worker {status.rank}",
                     daemon=True,
                 )

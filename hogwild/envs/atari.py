@@ -65,7 +65,7 @@ class AtariBatch:
         """The C++ emulators cannot be saved."""
         return
 
-    def load_state(self, state: dict[str, Any]) -> None:
+    def load_state(self, state: dict[str, Any]) -> None:  # noqa: ARG002
         """Never called: there is no state to load."""
         raise EnvironmentFailed("the C++ emulators cannot be restored")
 

@@ -42,10 +42,11 @@ class AtariGame(gymnasium.Env[np.ndarray, np.int64]):
         self.screens: deque[np.ndarray] = deque(maxlen=recipe.pool)
         picture = self._picture_of(self._screen())
         self.pictures: deque[np.ndarray] = deque([picture] * recipe.stack, maxlen=recipe.stack)
+        self.blank = np.zeros_like(picture)
         shape = (recipe.stack, *picture.shape)
         high = 255 if picture.dtype == np.uint8 else np.inf
         low = 0 if picture.dtype == np.uint8 else -np.inf
-        self.observation_space = gymnasium.spaces.Box(low, high, shape, picture.dtype.type)  # type: ignore[arg-type]
+        self.observation_space = gymnasium.spaces.Box(low, high, shape, picture.dtype.type)
         self.lives = 0
         self.game_over = True
         self._forget_learned()
@@ -101,7 +102,7 @@ class AtariGame(gymnasium.Env[np.ndarray, np.int64]):
     def _fill_stack(self) -> None:
         self.pictures.clear()
         if self.recipe.fill == "black":
-            self.pictures.extend(np.zeros(self.observation_space.shape, self.observation_space.dtype))
+            self.pictures.extend([self.blank] * self.recipe.stack)
         self.pictures.append(self._picture())
         if self.recipe.fill == "no-ops":
             for _ in range(self.recipe.stack - 1):

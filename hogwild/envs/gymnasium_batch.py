@@ -27,9 +27,7 @@ class GymnasiumBatch:
             "be made",
             lambda: SyncVectorEnv([make] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP, copy=False),
         )
-        self.layout, self.spec = read_spaces(
-            name, self.envs.single_observation_space, self.envs.single_action_space
-        )
+        self.layout, self.spec = read_spaces(name, self.envs.single_observation_space, self.envs.single_action_space)
         self.first_action = int(getattr(self.envs.single_action_space, "start", 0))
 
     def reset(self, seeds: list[int]) -> np.ndarray:

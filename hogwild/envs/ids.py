@@ -11,8 +11,19 @@ from hogwild.config.suggest import unknown
 from hogwild.envs.protocols import RECIPE_PROTOCOLS, Protocol, adjust, find_protocol
 from hogwild.errors import UsageError
 
-OLD_ATARI_ID = re.compile(r"^(?:ale_py:)?(?:ALE/)?(?P<game>[A-Za-z0-9_]+?)(?P<kind>NoFrameskip|Deterministic)?-v(?P<version>[03459])$")
-PROTOCOL_SETTINGS = ("protocol", "frame_skip", "sticky", "noops", "life_loss", "fire_reset", "full_actions", "frame_limit")
+OLD_ATARI_ID = re.compile(
+    r"^(?:ale_py:)?(?:ALE/)?(?P<game>[A-Za-z0-9_]+?)(?P<kind>NoFrameskip|Deterministic)?-v(?P<version>[03459])$"
+)
+PROTOCOL_SETTINGS = (
+    "protocol",
+    "frame_skip",
+    "sticky",
+    "noops",
+    "life_loss",
+    "fire_reset",
+    "full_actions",
+    "frame_limit",
+)
 
 
 @dataclass(frozen=True)
@@ -68,7 +79,7 @@ def _plan_atari(settings: Settings, rom: str, found: "re.Match[str] | None") -> 
             own = f"{low}" if low == high else f"{low} to {high}"
             raise UsageError(
                 f"'{settings.env}' already repeats each action for {own} frames, and --frame-skip {given.frame_skip} "
-                f"on top of that would be a doubled frame-skip. Train {camel_case(rom)}NoFrameskip-v4 to choose the skip."
+                f"on top would be a doubled frame-skip. Train {camel_case(rom)}NoFrameskip-v4 to choose the skip."
             )
     if given.protocol != "auto":
         implied = find_protocol(given.protocol)
@@ -112,7 +123,11 @@ def _require_registered(name: str) -> None:
     import hogwild.envs.probes  # noqa: F401  (registers the probe environments)
 
     if name not in gymnasium.registry:
-        known = [*gymnasium.registry, *atari_roms().values(), *(f"ALE/{camel_case(r)}-v5" for r in atari_roms().values())]
+        known = [
+            *gymnasium.registry,
+            *atari_roms().values(),
+            *(f"ALE/{camel_case(r)}-v5" for r in atari_roms().values()),
+        ]
         raise unknown("environment", name, known, hint="An environment of your own: module:Id-v0")
 
 

@@ -5,6 +5,7 @@ Scores can only be compared under the same protocol, so it is printed in the hea
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 from hogwild.config.settings import EnvSettings
 from hogwild.config.suggest import unknown
@@ -46,7 +47,16 @@ class Protocol:
 
 
 _A3C = Protocol(
-    "a3c-2016", (4, 4), 0.0, 30, True, True, False, 108_000, 1.0, "Mnih et al. 2016 and most score tables since"
+    "a3c-2016",
+    (4, 4),
+    0.0,
+    30,
+    True,
+    True,
+    False,
+    108_000,
+    1.0,
+    "Mnih et al. 2016 and most score tables since",
 )
 PROTOCOLS = {
     p.name: p
@@ -95,7 +105,7 @@ def adjust(protocol: Protocol, settings: EnvSettings) -> Protocol:
     'v5*: skip 4, sticky 0, no'
     """
     skip = None if settings.frame_skip is None else (settings.frame_skip, settings.frame_skip)
-    wanted = {
+    wanted: dict[str, Any] = {
         "frame_skip": skip,
         "sticky": settings.sticky,
         "noops": settings.noops,

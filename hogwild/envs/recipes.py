@@ -30,7 +30,15 @@ def make_recipe(name: str, image_size: int = 84, frame_stack: int = 4) -> Recipe
     """
     if name == "standard":  # what the C++ emulators do; here for films and for looking at
         return Recipe(
-            name, False, 2, frame_stack, "black", False, False, False, lambda _: [stages.resize(image_size, "area")]
+            name,
+            False,
+            2,
+            frame_stack,
+            "black",
+            False,
+            False,
+            False,
+            lambda _: [stages.resize(image_size, "area")],
         )
     if name == "universe":
         return Recipe(name, True, 1, 1, "black", False, False, False, _universe)

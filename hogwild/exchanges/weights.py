@@ -58,7 +58,11 @@ class WeightsLink:
     """A worker's link to the shared weights."""
 
     def __init__(
-        self, shared: SharedWeights, settings: Settings, rank: int, lock: AbstractContextManager[Any] | None = None
+        self,
+        shared: SharedWeights,
+        settings: Settings,
+        rank: int,
+        lock: AbstractContextManager[Any] | None = None,
     ) -> None:
         self.shared = shared
         self.lock: AbstractContextManager[Any] = lock or nullcontext()

@@ -80,9 +80,7 @@ class A3C:
         next_value = torch.where(rollout.truncated, rollout.final_value, value[1:])
         known = torch.ones_like(cut)
         if self.returns == "gae":
-            advantage = generalised_advantage(
-                rollout.rewards, discount, value[:-1], next_value, cut, self.gae_lambda
-            )
+            advantage = generalised_advantage(rollout.rewards, discount, value[:-1], next_value, cut, self.gae_lambda)
             return advantage, advantage + value[:-1], known
         if self.returns == "n-step":
             target = n_step_return(rollout.rewards, discount, next_value, cut)

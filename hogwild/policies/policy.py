@@ -40,9 +40,7 @@ class Policy(nn.Module):
         kind = encoder_kind(spec, settings)
         last = settings.encoder_size or LAST_LAYER[kind]
         trunk_last = 0 if settings.split else last
-        self.encoder: Encoder = make_encoder(
-            kind, spec.observation_shape, last=trunk_last, scale=spec.picture_scale
-        )
+        self.encoder: Encoder = make_encoder(kind, spec.observation_shape, last=trunk_last, scale=spec.picture_scale)
         self.memory = make_memory(settings.memory, self.encoder.outputs, settings.memory_size)
         self.dropout = settings.dropout
         features = self.memory.outputs
@@ -92,7 +90,7 @@ class Policy(nn.Module):
     def _encode(self, observations: Tensor) -> Tensor:
         if isinstance(self.encoder, Convolutions) and len(observations) > ENCODER_CHUNK:
             return torch.cat([self.encoder(chunk) for chunk in observations.split(ENCODER_CHUNK)])
-        return self.encoder(observations)
+        return self.encoder(observations)  # type: ignore[no-any-return]
 
     @property
     def picture_layer(self) -> ScaledConv2d | None:
