@@ -1,0 +1,136 @@
+"""What an actor records: the counter test that shows any shift, truncation, rewards, episodes."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from hogwild.acting import Actor
+from hogwild.config.settings import PolicySettings
+from hogwild.envs.gymnasium_batch import GymnasiumBatch
+from hogwild.policies.policy import Output, Policy
+from hogwild.rollout import Rollout
+
+
+class Counting(gymnasium.Env[np.ndarray, np.int64]):
+    """Shows how many steps its episode has had; ends after `length` of them, by termination or by the clock."""
+
+    def __init__(self, length: int, cut: bool, reward: float = 1.0) -> None:
+        self.observation_space = gymnasium.spaces.Box(0, np.inf, (1,), np.float32)
+        self.action_space = gymnasium.spaces.Discrete(2)
+        self.length, self.cut, self.reward = length, cut, reward
+        self.time = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.time = 0
+        return np.array([0.0], dtype=np.float32), {}
+
+    def step(self, action: np.int64) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        self.time += 1
+        over = self.time == self.length
+        return np.array([self.time], np.float32), self.reward, over and not self.cut, over and self.cut, {}
+
+
+class CountingPolicy(nn.Module):
+    """Its memory counts how often it was called since the episode began; its value is what it sees."""
+
+    def initial_state(self, n: int) -> Tensor:
+        return torch.zeros(n, 1)
+
+    def renew_dropout(self, state: Tensor, generator: torch.Generator) -> Tensor:
+        return state
+
+    def forward(self, observations: Tensor, state: Tensor, first: Tensor) -> Output:
+        steps, envs = first.shape
+        states = []
+        for t in range(steps):
+            state = torch.where(first[t][:, None], 0.0, state)
+            states.append(state)
+            state = state + 1
+        self.seen = torch.stack(states)
+        return Output(torch.full((steps, envs, 2), 0.5).log(), observations[..., 0] * 10, state)
+
+
+def counting_actor(lengths: list[int], steps: int, cut: bool, **options: Any) -> tuple[Actor, CountingPolicy]:
+    makers = iter(lengths)
+    batch = GymnasiumBatch("counting", lambda: Counting(next(makers), cut), len(lengths))
+    policy = CountingPolicy()
+    actor = Actor(policy, batch, steps, seed=0, **options)  # type: ignore[arg-type]
+    actor.reset(list(range(len(lengths))))
+    return actor, policy
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_memory_observation_and_episode_start_stay_in_step_over_rollout_borders(cut: bool) -> None:
+    """The observation counts steps, the memory counts calls: any shift between them shows as an unequal number."""
+    actor, policy = counting_actor([1, 2, 3, 7], steps=5, cut=cut)
+    for version in range(6):
+        rollout = actor.collect(version)
+        policy.forward(rollout.observations, rollout.state, rollout.first)
+        torch.testing.assert_close(policy.seen[..., 0], rollout.observations[..., 0])
+        assert torch.equal(rollout.first, rollout.observations[..., 0] == 0)
+
+
+def test_a_rollout_begins_where_the_last_one_ended() -> None:
+    actor, _ = counting_actor([100], steps=5, cut=False)
+    last = actor.collect(0).observations[-1].clone()
+    assert torch.equal(actor.collect(0).observations[0], last)
+
+
+def test_a_cut_episode_is_truncated_with_the_value_of_its_real_last_observation() -> None:
+    actor, _ = counting_actor([3], steps=4, cut=True)
+    rollout = actor.collect(0)
+    assert rollout.truncated[:, 0].tolist() == [False, False, True, False]
+    assert not rollout.terminated.any()
+    assert rollout.final_value[:, 0].tolist() == [0.0, 0.0, 30.0, 0.0]  # it saw 3; the next episode shows 0
+    assert rollout.observations[3].item() == 0.0
+
+
+def test_a_finished_episode_is_terminated_and_has_no_final_value() -> None:
+    actor, _ = counting_actor([3], steps=4, cut=False)
+    rollout = actor.collect(0)
+    assert rollout.terminated[:, 0].tolist() == [False, False, True, False]
+    assert not rollout.truncated.any()
+    assert (rollout.final_value == 0).all()
+
+
+def test_learned_rewards_are_scaled_and_clipped_while_reported_returns_are_raw() -> None:
+    makers = [lambda: Counting(4, False, reward=30.0)]
+    actor = Actor(CountingPolicy(), GymnasiumBatch("counting", makers[0], 1), 8, seed=0, reward_scale=0.1, reward_clip=2.0)  # type: ignore[arg-type]
+    actor.reset([0])
+    rollout = actor.collect(0)
+    assert rollout.rewards.unique().tolist() == [2.0]
+    assert rollout.episodes == ((120.0, 4), (120.0, 4))
+
+
+def test_games_that_span_rollouts_are_reported_whole() -> None:
+    actor, _ = counting_actor([7], steps=3, cut=False)
+    episodes = [episode for _ in range(7) for episode in actor.collect(0).episodes]
+    assert episodes == [(7.0, 7)] * 3
+
+
+def test_log_probabilities_are_those_of_the_actions_taken() -> None:
+    batch = GymnasiumBatch("CartPole-v1", lambda: gymnasium.make("CartPole-v1"), 3)
+    policy = Policy(batch.spec, PolicySettings(memory="gru", memory_size=8))
+    actor = Actor(policy, batch, 6, seed=0)
+    actor.reset([1, 2, 3])
+    rollout: Rollout = actor.collect(0)
+    out = policy(rollout.observations, rollout.state, rollout.first)
+    expected = out.log_probs[:-1].gather(-1, rollout.actions.unsqueeze(-1)).squeeze(-1)
+    torch.testing.assert_close(rollout.log_probs, expected.detach())
+
+
+def test_the_seed_decides_the_actions() -> None:
+    def actions(seed: int) -> list[int]:
+        batch = GymnasiumBatch("CartPole-v1", lambda: gymnasium.make("CartPole-v1"), 2)
+        torch.manual_seed(0)
+        actor = Actor(Policy(batch.spec, PolicySettings()), batch, 20, seed=seed)
+        actor.reset([1, 2])
+        return actor.collect(0).actions.flatten().tolist()
+
+    assert actions(0) == actions(0)
+    assert actions(0) != actions(1)
