@@ -43,7 +43,8 @@ def make_one(
         assert plan.protocol is not None
         recipe = make_recipe(plan.recipe, settings.image_size, settings.frame_stack)
         return AtariGame(plan.rom, plan.protocol, recipe, on_frame)
-    return gymnasium.make(plan.id, render_mode=render_mode)
+    options = {} if render_mode is None else {"render_mode": render_mode}  # not every environment knows the word
+    return gymnasium.make(plan.id, **options)
 
 
 def spec_of(plan: EnvPlan, settings: EnvSettings) -> PolicySpec:
