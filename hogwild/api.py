@@ -6,13 +6,14 @@ from typing import Any
 
 from hogwild.agent import Agent
 from hogwild.config.settings import Settings
+from hogwild.display import Silent
 from hogwild.evaluation import Evaluation, evaluate
 from hogwild.policies.spec import PolicySpec
 from hogwild.resolve import layer, read_file
 from hogwild.runs.find import find_checkpoint, find_run
 from hogwild.runs.folder import RunFolder, read_json
 from hogwild.runs.writers import read_rows
-from hogwild.training import Silent, resume_training, start_training
+from hogwild.training import resume_training, start_training
 
 
 class Run:

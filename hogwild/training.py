@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import os
 import signal
 import threading
 import time
@@ -9,69 +10,27 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
 from hogwild.config.settings import Settings
-from hogwild.engines.engine import Engine, WorkerStatus
-from hogwild.errors import CheckpointError, HogwildError
+from hogwild.display import Display, Outcome
+from hogwild.engines.engine import Engine
+from hogwild.errors import HogwildError
 from hogwild.progress import Progress
 from hogwild.resolve import Resolved, read_file, resolve
 from hogwild.runs.checkpoint import Checkpoint, newest_checkpoint, remove_old, write_checkpoint
 from hogwild.runs.folder import RunFolder, default_name
 from hogwild.runs.meta import describe_run
 from hogwild.runs.writers import RunWriter
+from hogwild.session import Session
 
 POLL_SECONDS = 0.1
-
-
-class Display(Protocol):
-    """Whatever shows a training to a person."""
-
-    def begin(self, resolved: Resolved, folder: RunFolder, progress: Progress) -> None:
-        """Training is about to start."""
-        ...
-
-    def update(self, progress: Progress, row: dict[str, float] | None, workers: list[WorkerStatus]) -> None:
-        """Something happened; `row` is there when a new row of metrics is."""
-        ...
-
-    def end(self, outcome: "Outcome") -> None:
-        """Training is over."""
-        ...
-
-
-class Silent:
-    """Shows nothing."""
-
-    def begin(self, resolved: Resolved, folder: RunFolder, progress: Progress) -> None:
-        """Show nothing."""
-
-    def update(self, progress: Progress, row: dict[str, float] | None, workers: list[WorkerStatus]) -> None:
-        """Show nothing."""
-
-    def end(self, outcome: "Outcome") -> None:
-        """Show nothing."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Outcome:
-    """How a training ended."""
-
-    folder: Path
-    reason: str  # for people: 'solved: mean return 20.1 ≥ 20'
-    signal: int  # the signal that ended it, or 0
-    steps: int
-    seconds: float
-    return_mean: float
-    checkpoint: Path | None
 
 
 class Training:
     """One session of training on one run folder."""
 
     def __init__(self, resolved: Resolved, folder: RunFolder, display: Display) -> None:
-        from hogwild.session import Session
-
         self.resolved = resolved
         self.settings = resolved.settings
         self.folder = folder
@@ -160,8 +119,6 @@ class Training:
         return row
 
     def _write_status(self, state: str) -> None:
-        import os
-
         progress = self.progress
         self.folder.write_status(
             {
@@ -297,6 +254,3 @@ def _run_locked(training: Training) -> Outcome:
         return training.run()
     finally:
         training.folder.unlock()
-
-
-__all__ = ["CheckpointError", "Outcome", "Silent", "Training", "resume_training", "start_training"]

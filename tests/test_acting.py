@@ -24,7 +24,9 @@ class Counting(gymnasium.Env[np.ndarray, np.int64]):
         self.length, self.cut, self.reward = length, cut, reward
         self.time = 0
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         super().reset(seed=seed)
         self.time = 0
         return np.array([0.0], dtype=np.float32), {}
@@ -100,7 +102,9 @@ def test_a_finished_episode_is_terminated_and_has_no_final_value() -> None:
 
 def test_learned_rewards_are_scaled_and_clipped_while_reported_returns_are_raw() -> None:
     makers = [lambda: Counting(4, False, reward=30.0)]
-    actor = Actor(CountingPolicy(), GymnasiumBatch("counting", makers[0], 1), 8, seed=0, reward_scale=0.1, reward_clip=2.0)  # type: ignore[arg-type]
+    actor = Actor(
+        CountingPolicy(), GymnasiumBatch("counting", makers[0], 1), 8, seed=0, reward_scale=0.1, reward_clip=2.0
+    )  # type: ignore[arg-type]
     actor.reset([0])
     rollout = actor.collect(0)
     assert rollout.rewards.unique().tolist() == [2.0]

@@ -10,11 +10,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from hogwild.display import Display, Outcome, Silent
 from hogwild.engines.engine import WorkerStatus
 from hogwild.progress import Progress
 from hogwild.resolve import Resolved
 from hogwild.runs.folder import RunFolder
-from hogwild.training import Display, Outcome, Silent
 
 BARS = "▁▂▃▄▅▆▇█"
 SECTIONS = (

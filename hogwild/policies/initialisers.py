@@ -14,7 +14,7 @@ def normalised_columns(weight: Tensor, norm: float) -> None:
 
     >>> weight = torch.empty(3, 50)
     >>> normalised_columns(weight, 0.5)
-    >>> weight.norm(dim=1).tolist()
+    >>> [round(length, 4) for length in weight.norm(dim=1).tolist()]
     [0.5, 0.5, 0.5]
     """
     with torch.no_grad():

@@ -93,7 +93,10 @@ def test_monte_carlo_return_is_the_sum_of_rewards_of_whole_episodes(ends: tuple[
 
 
 def test_a_trace_over_two_episodes_equals_the_two_traces_apart() -> None:
-    first, second = rollout_with_ends(("no", "no", "no", "truncated")), rollout_with_ends(("no", "terminated", "no", "no"))
+    first, second = (
+        rollout_with_ends(("no", "no", "no", "truncated")),
+        rollout_with_ends(("no", "terminated", "no", "no")),
+    )
     both = {k: torch.cat([first[k], second[k]]) for k in first}
     apart = torch.cat([generalised_advantage(**first, lam=0.9), generalised_advantage(**second, lam=0.9)])
     torch.testing.assert_close(generalised_advantage(**both, lam=0.9), apart)

@@ -1,0 +1,52 @@
+"""Pages that are generated must be what the code says, and links must lead somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import hogwild
+from hogwild.config.reference import settings_page
+from hogwild.runs.metrics import METRICS, reference_page
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+
+
+def test_the_metrics_page_is_what_the_declarations_say() -> None:
+    assert (ROOT / "docs" / "metrics.md").read_text() == reference_page()
+
+
+def test_the_settings_page_is_what_the_settings_say() -> None:
+    assert (ROOT / "docs" / "settings.md").read_text() == settings_page()
+
+
+def test_every_metric_that_is_written_is_declared(tmp_path: Path) -> None:
+    run = hogwild.train(
+        "CartPole-v1", engine="inline", workers=2, steps=3000, log_seconds=0.1, runs=str(tmp_path), until_return=None
+    )
+    written = {name for row in run.metrics() for name in row}
+    assert written == set(METRICS)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_flags_that_the_docs_name_exist(page: Path) -> None:
+    from hogwild.cli import bench, evaluate, resume, runs, show, train
+    from hogwild.config.settings import Settings
+
+    known = {name.replace("_", "-") for name in Settings().flat()}
+    for command in (bench.Bench, evaluate.Evaluate, resume.Resume, runs.Runs, show.Show, train.Train):
+        known |= {name.replace("_", "-") for name in command.__dataclass_fields__}
+    known |= {"help", "version", "logdir"}
+    for line in page.read_text().splitlines():
+        if "pip " in line:
+            continue
+        for flag in re.findall(r"(?<![\w-])--([a-z][a-z0-9-]+)", line):
+            assert flag in known, f"{page.name}: --{flag}"
