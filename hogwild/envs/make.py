@@ -43,7 +43,9 @@ def make_one(
         assert plan.protocol is not None
         recipe = make_recipe(plan.recipe, settings.image_size, settings.frame_stack)
         return AtariGame(plan.rom, plan.protocol, recipe, on_frame)
-    options = {} if render_mode is None else {"render_mode": render_mode}  # not every environment knows the word
+    options: dict[str, Any] = (
+        {} if render_mode is None else {"render_mode": render_mode}
+    )  # not every environment knows the word
     return gymnasium.make(plan.id, **options)
 
 

@@ -29,6 +29,12 @@ def started(**changes: Any) -> tuple[Session, ProcessEngine]:
     return session, engine
 
 
+def poll_for(engine: ProcessEngine, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        engine.poll(0.1)
+
+
 def test_workers_are_told_apart_and_seen_playing() -> None:
     _, engine = started()
     assert [status.state for status in engine.statuses] == ["playing", "playing"]
@@ -61,8 +67,7 @@ def test_a_killed_worker_is_noticed_within_a_second_and_named() -> None:
     os.kill(engine.statuses[1].pid, signal.SIGKILL)
     killed = time.monotonic()
     with pytest.raises(WorkerDied, match=r"Worker 1 \(pid \d+\) died: killed by signal 9"):
-        while time.monotonic() - killed < 10:
-            engine.poll(0.1)
+        poll_for(engine, seconds=10)
     assert time.monotonic() - killed < 1.0
     engine.kill()
 
@@ -93,9 +98,9 @@ def test_a_resumed_run_goes_on_counting_where_it_stopped(lock: str, tmp_path: Pa
     assert max(e["step"] for e in episodes) <= second["steps"]
 
 
-def test_per_worker_lists_reach_the_workers(tmp_path: Path) -> None:
+def test_per_worker_lists_reach_the_workers() -> None:
     """Three workers with 16, 32 and 64 steps a rollout and 2 environments: steps come in these multiples."""
-    session, engine = started(workers=3, rollout_steps=[16, 32, 64], envs=2)
+    _, engine = started(workers=3, rollout_steps=[16, 32, 64], envs=2)
     reports = [report for _ in range(30) for report in engine.poll(0.1)]
     engine.stop()
     for report in reports:
