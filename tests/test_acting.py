@@ -101,10 +101,8 @@ def test_a_finished_episode_is_terminated_and_has_no_final_value() -> None:
 
 
 def test_learned_rewards_are_scaled_and_clipped_while_reported_returns_are_raw() -> None:
-    makers = [lambda: Counting(4, False, reward=30.0)]
-    actor = Actor(
-        CountingPolicy(), GymnasiumBatch("counting", makers[0], 1), 8, seed=0, reward_scale=0.1, reward_clip=2.0
-    )  # type: ignore[arg-type]
+    batch = GymnasiumBatch("counting", lambda: Counting(4, False, reward=30.0), 1)
+    actor = Actor(CountingPolicy(), batch, 8, seed=0, reward_scale=0.1, reward_clip=2.0)  # type: ignore[arg-type]
     actor.reset([0])
     rollout = actor.collect(0)
     assert rollout.rewards.unique().tolist() == [2.0]

@@ -87,7 +87,7 @@ def test_agents_with_the_same_seed_sample_the_same(plain: Agent, runs: Path) -> 
     assert sampled[0] == sampled[1] != sampled[2]
 
 
-@pytest.mark.parametrize("shape", [(), (3,), (5, 3), (2, 2, 3)])
+@pytest.mark.parametrize("shape", [(), (3,), (5, 3), (2, 3, 3)])
 def test_observations_of_another_shape_are_refused(plain: Agent, shape: tuple[int, ...]) -> None:
     with pytest.raises(UsageError, match=r"observations of shape \(4,\)"):
         plain.predict(np.zeros(shape, np.float32))

@@ -24,6 +24,7 @@ PROBE_SETTINGS = {
     "learning_rate_final": 0.0,
     "memory_size": 16,
     "discount": DISCOUNT,
+    "reward_scale": 1.0,
     "steps": 6000,
 }
 

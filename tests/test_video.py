@@ -1,6 +1,8 @@
 """Films: in colour, at the right size and speed, with every frame that was reported."""
 
+import gc
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,17 @@ import hogwild
 from hogwild.agent import Agent
 from hogwild.errors import EnvironmentFailed, RunFolderError
 from hogwild.video import film
+
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # imageio_ffmpeg leaves its pipes open
+
+
+@pytest.fixture(autouse=True)
+def clean_up() -> Iterator[None]:
+    """Close the pipes here, not in the middle of somebody else's test."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 def frames_of(path: Path) -> tuple[dict[str, Any], np.ndarray]:
@@ -129,6 +142,7 @@ def test_an_environment_that_cannot_render_here_says_what_is_missing(
         film(agent, tmp_path / "game.mp4")
 
 
+@pytest.mark.filterwarnings("ignore:.*RGB-array rendering should return a numpy array")
 def test_an_environment_that_never_renders_says_so(
     painted: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

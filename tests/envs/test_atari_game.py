@@ -277,7 +277,7 @@ def test_a_new_game_begins_with_black_pictures_below_the_first():
 
 
 def test_noop_starts_differ_between_seeds_and_stay_within_their_limit():
-    game = make_game("space_invaders", noops=30, fire_reset=False)
+    game = make_game("freeway", noops=30)
     waited, pictures = [], set()
     for seed in range(6):
         observation, _ = game.reset(seed=seed)
