@@ -34,11 +34,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.package: pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[atari]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[atari,render]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[atari,dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[atari,render,dev]'
 	@touch $(VENV)/.package $@
 
 clean:                         ## remove the virtual environment and caches (never runs/)

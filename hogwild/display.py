@@ -25,6 +25,10 @@ class Display(Protocol):
         """Training is over."""
         ...
 
+    def close(self) -> None:
+        """Leave the terminal as it was, however the training ended."""
+        ...
+
 
 class Silent:
     """Shows nothing."""
@@ -37,6 +41,9 @@ class Silent:
 
     def end(self, outcome: "Outcome") -> None:
         """Show nothing."""
+
+    def close(self) -> None:
+        """Nothing to leave."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,6 @@ from hogwild.errors import UsageError
 from hogwild.policies.spec import PolicySpec
 from hogwild.validate import problems
 
-FAMILIES = ("atari", "pictures", "vectors")
 STOP_RULES = ("steps", "minutes", "until_return")
 
 
@@ -81,7 +80,7 @@ def layer(env: str = "", preset: str = "", file: str = "", **changes: Any) -> Se
     named = Settings().update(**given)
     if not named.env:
         return named
-    family = read_preset(family_of(named))
+    family = family_settings(named)
     if any(rule in given for rule in STOP_RULES):  # who gives a stop rule wants that one
         family = {k: v for k, v in family.items() if k not in STOP_RULES}
     else:
@@ -89,12 +88,13 @@ def layer(env: str = "", preset: str = "", file: str = "", **changes: Any) -> Se
     return Settings().update(**family | given)
 
 
-def family_of(settings: Settings) -> str:
-    """Which family of defaults fits an environment."""
+def family_settings(settings: Settings) -> dict[str, Any]:
+    """Defaults of the environment's family, and over them those of the game, where it has some of its own."""
     plan = plan_env(settings)
     if plan.is_atari:
-        return "atari"
-    return "pictures" if _spec_of(plan, settings).is_image else "vectors"
+        own = read_preset(plan.rom) if plan.rom in preset_names() else {}
+        return read_preset("atari") | own
+    return read_preset("pictures" if _spec_of(plan, settings).is_image else "vectors")
 
 
 def resolve(settings: Settings) -> Resolved:

@@ -74,6 +74,7 @@ class Training:
             raise
         finally:
             self.engine.kill()
+            self.display.close()
 
     def _loop(self, writer: RunWriter) -> str:
         run = self.settings.run

@@ -123,6 +123,9 @@ class PlainLines:
         for line in end_lines(outcome):
             print(line, flush=True)
 
+    def close(self) -> None:
+        """Nothing to leave."""
+
 
 class LivePanel:
     """A panel that is redrawn in place."""
@@ -131,6 +134,7 @@ class LivePanel:
         self.console = console or Console()
         self.history: list[float] = []
         self.row: dict[str, float] = {}
+        self.live: Live | None = None
 
     def begin(self, resolved: Resolved, folder: RunFolder, progress: Progress) -> None:
         """Print the header and start the panel."""
@@ -152,7 +156,7 @@ class LivePanel:
             self.row = row
             if "episode/return_mean" in row:
                 self.history.append(row["episode/return_mean"])
-        if progress.started is not None:
+        if progress.started is not None and self.live is not None:
             self.live.update(self.panel(progress, workers))
 
     def panel(self, progress: Progress, workers: list[WorkerStatus]) -> Panel:
@@ -220,12 +224,13 @@ class LivePanel:
 
     def end(self, outcome: Outcome) -> None:
         """Stop redrawing and say how it ended."""
-        self.live.stop()
+        self.close()
         for line in end_lines(outcome):
             self.console.print(line, highlight=False)
 
-    def __del__(self) -> None:
-        if hasattr(self, "live"):
+    def close(self) -> None:
+        """Stop redrawing."""
+        if self.live is not None:
             self.live.stop()
 
 

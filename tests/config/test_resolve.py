@@ -8,7 +8,7 @@ import pytest
 from hogwild.cli.train import read_arguments
 from hogwild.config.settings import Settings
 from hogwild.errors import UsageError
-from hogwild.resolve import available_cores, family_of, layer, preset_names, read_file, read_preset, resolve
+from hogwild.resolve import available_cores, layer, preset_names, read_file, read_preset, resolve
 from hogwild.runs.folder import RunFolder
 
 
@@ -25,48 +25,53 @@ def file(tmp_path: Path) -> str:
     )
 
 
-# The same setting as each layer has it: a scalar and two lists for workers.
+NAMES = ("steps", "envs", "rollout_steps")  # a scalar and two lists for workers
+FLAGS: dict[str, Any] = {"steps": 500, "envs": (3, 5), "rollout_steps": (11,)}
 LAYERS: dict[str, dict[str, Any]] = {
-    "plain": {"steps": 0, "envs": (16,), "rollout_steps": (16,)},
-    "family": {"steps": 10_000_000, "envs": (32,), "rollout_steps": (20,)},
-    "preset": {"steps": 80_000_000, "envs": (1,), "rollout_steps": (5,)},
+    "plain": Settings().flat(),
+    "family": Settings().update(**read_preset("atari")).flat(),
+    "preset": Settings().update(**read_preset("a3c-paper")).flat(),
     "file": {"steps": 3000, "envs": (2, 4), "rollout_steps": (7, 8, 9)},
-    "flags": {"steps": 500, "envs": (3, 5), "rollout_steps": (11,)},
+    "flags": FLAGS,
 }
 
 
-@pytest.mark.parametrize("name", ["steps", "envs", "rollout_steps"])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_layers_of_these_tests_differ(name: str) -> None:
+    assert len({values[name] for values in LAYERS.values()}) == len(LAYERS)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_the_later_layer_wins(file: str, name: str) -> None:
-    flag = {name: LAYERS["flags"][name]}
     seen = {
         "plain": Settings(),
-        "family": layer("pong"),
-        "preset": layer("pong", "a3c-paper"),
-        "file": layer("pong", "a3c-paper", file),
-        "flags": layer("pong", "a3c-paper", file, **flag),
+        "family": layer("alien"),
+        "preset": layer("alien", "a3c-paper"),
+        "file": layer("alien", "a3c-paper", file),
+        "flags": layer("alien", "a3c-paper", file, **{name: FLAGS[name]}),
     }
     assert {where: settings.flat()[name] for where, settings in seen.items()} == {
         where: values[name] for where, values in LAYERS.items()
     }
 
 
-@pytest.mark.parametrize("name", ["steps", "envs", "rollout_steps"])
+@pytest.mark.parametrize("name", NAMES)
 def test_the_command_line_layers_in_the_same_way(file: str, name: str) -> None:
     preset, config = ["--preset", "a3c-paper"], ["--config", file]
-    value = LAYERS["flags"][name]
+    value = FLAGS[name]
     flag = [f"--{name.replace('_', '-')}", *map(str, value if isinstance(value, tuple) else (value,))]
     seen = {
-        "family": read_arguments(["pong"]),
-        "preset": read_arguments(["pong", *preset]),
-        "file": read_arguments(["pong", *preset, *config]),
-        "flags": read_arguments(["pong", *preset, *config, *flag]),
+        "family": read_arguments(["alien"]),
+        "preset": read_arguments(["alien", *preset]),
+        "file": read_arguments(["alien", *preset, *config]),
+        "flags": read_arguments(["alien", *preset, *config, *flag]),
     }
     for where, arguments in seen.items():
         assert arguments.settings().flat()[name] == LAYERS[where][name], where
 
 
 def test_a_flag_that_repeats_the_plain_default_still_beats_file_and_preset(file: str) -> None:
-    arguments = read_arguments(["pong", "--preset", "a3c-paper", "--config", file, "--envs", "16", "--workers", "0"])
+    arguments = read_arguments(["alien", "--preset", "a3c-paper", "--config", file, "--envs", "16", "--workers", "0"])
     assert arguments.environment.envs == (16,)
     assert arguments.execution.workers == 0
 
@@ -88,10 +93,13 @@ def test_settings_may_stand_under_headings_or_at_the_top(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("env", "family"),
-    [("pong", "atari"), ("ALE/Breakout-v5", "atari"), ("CartPole-v1", "vectors"), ("hogwild/ProbeAction-v0", "vectors")],
+    [("alien", "atari"), ("ALE/Alien-v5", "atari"), ("CartPole-v1", "vectors"), ("hogwild/ProbeAction-v0", "vectors")],
 )
-def test_an_environment_has_a_family(env: str, family: str) -> None:
-    assert family_of(Settings().update(env=env)) == family
+def test_an_environment_has_the_defaults_of_its_family(env: str, family: str) -> None:
+    settings = layer(env)
+    expected = read_preset(family)
+    assert settings == settings.update(**expected)
+    assert settings.run.steps == expected["steps"] > 0
 
 
 def test_without_a_stop_rule_the_family_stops_when_solved_or_late() -> None:

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import hogwild
+from hogwild.config.settings import Settings
 from hogwild.resolve import layer, resolve
 from hogwild.session import Session
 
@@ -28,7 +29,7 @@ GOLDEN_SETTINGS: dict[str, Any] = {
 
 
 def weights_after(updates: int, seed: int = 0, env: str = "CartPole-v1", **changes: Any) -> np.ndarray:
-    session = Session(resolve(layer(env, **{**GOLDEN_SETTINGS, "seed": seed, **changes})))
+    session = Session(resolve(Settings().update(env=env, **{**GOLDEN_SETTINGS, "seed": seed, **changes})))
     session.engine.start()
     while session.counts()[1] < updates:
         session.engine.poll(0.0)

@@ -82,14 +82,14 @@ def test_observations_stay_as_they_were_when_the_batch_steps_on():
     assert not np.array_equal(following.observations, kept)
 
 
-@pytest.mark.parametrize("actions", [[4, 0], [0, -1], [99, 99]])
 @pytest.mark.timeout(20)
-def test_an_action_out_of_range_fails_at_once(actions):
+def test_an_action_out_of_range_fails_at_once_and_does_no_harm():
     batch = make("breakout", 2)
     batch.reset([0, 1])
-    with pytest.raises(EnvironmentFailed, match="action out of range 0…3") as caught:
-        batch.step(np.array(actions))
-    assert str(actions) in str(caught.value)
+    for actions in ([4, 0], [0, -1], [99, 99]):
+        with pytest.raises(EnvironmentFailed, match="action out of range 0…3") as caught:
+            batch.step(np.array(actions))
+        assert str(actions) in str(caught.value)
     assert batch.step(np.array([3, 0])).rewards.shape == (2,)
 
 
@@ -123,7 +123,7 @@ def test_the_frame_limit_cuts_a_game_off_and_keeps_its_last_observation():
     for _ in range(9):
         step = batch.step(np.array([2, 3]))
         game.step(2)
-        assert not (step.truncated.any() or step.game_over.any() or step.terminated.any())
+        assert not np.any([step.truncated, step.terminated, step.game_over])
     step = batch.step(np.array([2, 3]))
     last = game.step(2)[0]
     assert step.truncated.tolist() == step.game_over.tolist() == [True, True]

@@ -7,6 +7,7 @@ from hogwild.config.settings import EnvSettings
 from hogwild.envs.gymnasium_batch import GymnasiumBatch, read_spaces
 from hogwild.envs.ids import EnvPlan
 from hogwild.envs.make import make_batch, solved_at, spec_of
+from hogwild.envs.protocols import PROTOCOLS
 from hogwild.errors import EnvironmentFailed, UsageError
 from hogwild.policies.spec import PolicySpec
 
@@ -174,7 +175,7 @@ def test_every_environment_gets_its_own_action_and_answers_in_its_own_row():
     step = act(batch, 2, 0, 1)
     assert step.observations.tolist() == [[1, 2], [1, 0], [1, 1]]
     assert step.rewards.tolist() == [1.0, 1.0, 1.0]
-    assert not (step.terminated.any() or step.truncated.any() or step.game_over.any())
+    assert not np.any([step.terminated, step.truncated, step.game_over])
     assert step.final_observations is None
 
 
@@ -386,8 +387,6 @@ def test_plain_environments_carry_nothing():
 
 
 def test_what_games_have_learned_goes_round_among_more_games():
-    from hogwild.envs.protocols import PROTOCOLS
-
     plan = EnvPlan("pong", "pong", PROTOCOLS["a3g"], "a3g")
     batch = make_batch(plan, EnvSettings(), 3)
     assert [learned["count"] for learned in batch.carried()] == [0, 0, 0]
