@@ -67,7 +67,7 @@ class Actor:
         start_state = self.state.clone()
         uniform = torch.rand(self.steps, self.batch.num_envs, generator=self.generator)
         self.episodes = []
-        with torch.no_grad():
+        with self.policy.frozen():
             for t in range(self.steps):
                 actions = self._act(t, uniform[t])
                 before = time.perf_counter()

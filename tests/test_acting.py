@@ -46,6 +46,9 @@ class CountingPolicy(nn.Module):
     def renew_dropout(self, state: Tensor, generator: torch.Generator) -> Tensor:
         return state
 
+    def frozen(self) -> torch.no_grad:
+        return torch.no_grad()
+
     def forward(self, observations: Tensor, state: Tensor, first: Tensor) -> Output:
         steps, envs = first.shape
         states = []

@@ -29,20 +29,23 @@ class ScaledConv2d(nn.Conv2d):
         self.register_buffer("deviation", torch.full((1,), scale))
         self.mean: Tensor
         self.deviation: Tensor
+        self.kept: tuple[Tensor, Tensor] | None = None
 
     def forward(self, images: Tensor) -> Tensor:
         """Convolved pictures, [B, filters, H', W']."""
         images = _channels_last(images) if torch.is_grad_enabled() else images.float()
-        weight = self.weight / self.deviation
-        if self.padding == (0, 0):
-            shift = F.conv2d(self.mean, weight, None, self.stride)
-            return F.conv2d(images, weight, None, self.stride) + (self._bias() - shift)
-        # Padding adds zeros to the normalised picture, so the mean has to leave before it.
-        return F.conv2d(images - self.mean, weight, self.bias, self.stride, self.padding)
+        if self.padding != (0, 0):
+            # Padding adds zeros to the normalised picture, so the mean has to leave before it.
+            weight = self.weight / self.deviation
+            return F.conv2d(images - self.mean, weight, self.bias, self.stride, self.padding)
+        weight, bias = self.kept or self.folded()
+        return F.conv2d(images, weight, None, self.stride) + bias
 
-    def _bias(self) -> Tensor:
+    def folded(self) -> tuple[Tensor, Tensor]:
+        """Weight, and the picture of biases, of a plain convolution that does the same as this one."""
         assert self.bias is not None
-        return self.bias[:, None, None]
+        weight = self.weight / self.deviation
+        return weight, self.bias[:, None, None] - F.conv2d(self.mean, weight, None, self.stride)
 
 
 def _channels_last(images: Tensor) -> Tensor:

@@ -1,6 +1,7 @@
 """The actor-critic: an encoder, a memory, and the two heads, over whole rollouts or single steps alike."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import torch
@@ -91,6 +92,19 @@ class Policy(nn.Module):
         if isinstance(self.encoder, Convolutions) and len(observations) > ENCODER_CHUNK:
             return torch.cat([self.encoder(chunk) for chunk in observations.split(ENCODER_CHUNK)])
         return self.encoder(observations)  # type: ignore[no-any-return]
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Acting with weights that stay as they are: no gradients, and what depends on weights alone is kept."""
+        layer = self.picture_layer
+        with torch.no_grad():
+            if layer is not None:
+                layer.kept = layer.folded()
+            try:
+                yield
+            finally:
+                if layer is not None:
+                    layer.kept = None
 
     @property
     def picture_layer(self) -> ScaledConv2d | None:

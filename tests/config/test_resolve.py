@@ -194,7 +194,7 @@ def test_resolving_fills_in_what_was_left_open() -> None:
     [({}, "frozen"), ({"preprocess": "universe"}, "off"), ({"normalise": "running"}, "running")],
 )
 def test_pictures_are_normalised_unless_their_recipe_does_it(changes: dict[str, Any], normalise: str) -> None:
-    assert resolve(layer("pong", **changes)).settings.environment.normalise == normalise
+    assert resolve(layer("alien", **changes)).settings.environment.normalise == normalise
 
 
 def test_resolving_again_changes_nothing() -> None:

@@ -86,3 +86,20 @@ def test_batches_larger_than_a_chunk_are_encoded_the_same() -> None:
     whole = policy(pictures, policy.initial_state(count), torch.zeros(1, count, dtype=torch.bool))
     last = policy(pictures[:, -3:], policy.initial_state(3), torch.zeros(1, 3, dtype=torch.bool))
     torch.testing.assert_close(whole.value[:, -3:], last.value)
+
+
+def test_a_frozen_policy_says_the_same_and_forgets_when_it_thaws() -> None:
+    policy = make_policy(PolicySpec((2, 24, 24), "uint8", 3), encoder="a3c")
+    pictures = torch.randint(255, (1, 4, 2, 24, 24), dtype=torch.uint8)
+    state, first = policy.initial_state(4), torch.zeros(1, 4, dtype=torch.bool)
+    with policy.frozen():
+        frozen = policy(pictures, state, first)
+    assert not frozen.value.requires_grad
+    torch.testing.assert_close(policy(pictures, state, first).value, frozen.value)
+    with torch.no_grad():
+        for parameter in policy.parameters():
+            parameter.mul_(2.0)
+    with policy.frozen():
+        changed = policy(pictures, state, first)
+    torch.testing.assert_close(changed.value, policy(pictures, state, first).value)
+    assert not torch.allclose(changed.value, frozen.value)

@@ -1,0 +1,43 @@
+"""A tiny run to look at, and the command in this process, where one of its own makes no difference."""
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from running import Ended, call
+
+from hogwild.cli import main
+
+
+@pytest.fixture
+def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ended]:
+    """Run a command in this process."""
+
+    def run(*arguments: str) -> Ended:
+        monkeypatch.setattr(sys, "path", list(sys.path))
+        capsys.readouterr()
+        try:
+            code = main.run(list(arguments))
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        return Ended(code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ended]:
+    """The folder of a tiny run, and what its training said."""
+    runs = tmp_path_factory.mktemp("runs")
+    words = "train CartPole-v1 --steps 2000 --engine inline --workers 1 --name tiny --runs".split()
+    ended = call(*words, str(runs), folder=tmp_path_factory.mktemp("cwd"))
+    assert ended.code == 0, ended.err
+    return runs / "tiny", ended
+
+
+@pytest.fixture
+def tiny(made: tuple[Path, Ended], tmp_path: Path) -> Path:
+    """A copy of the tiny run that may be changed."""
+    return Path(shutil.copytree(made[0], tmp_path / "runs" / "tiny"))
