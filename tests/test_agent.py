@@ -19,7 +19,15 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def train(runs: Path, env: str, name: str, **settings: Any) -> Agent:
-    few = {"steps": 256, "envs": 2, "engine": "inline", "workers": 1, "runs": str(runs), "name": name}
+    few = {
+        "steps": 256,
+        "envs": 2,
+        "rollout_steps": 16,
+        "engine": "inline",
+        "workers": 1,
+        "runs": str(runs),
+        "name": name,
+    }
     return hogwild.load(hogwild.train(env, **few | settings))
 
 

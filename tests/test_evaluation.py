@@ -72,7 +72,6 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Any:
         return GymnasiumBatch(plan.id, lambda: Uneven(next(lengths)), envs)
 
     monkeypatch.setattr(evaluation, "make_batch", make)
-    # Gymnasium makes one environment more to look at its spaces? Then lengths would be off by one, and be seen below.
     return Fake()
 
 
@@ -136,7 +135,7 @@ def agent(tmp_path_factory: pytest.TempPathFactory) -> Agent:
 
 @pytest.mark.parametrize("how", [{}, {"greedy": True}, {"epsilon": 0.3}], ids=str)
 def test_the_same_seed_gives_the_same_games_and_another_seed_others(agent: Agent, how: dict[str, Any]) -> None:
-    first, again, other = (evaluate(agent, 6, seed=seed, **how) for seed in (1, 1, 2))
+    first, again, other = (evaluate(agent, 3, seed=seed, **how) for seed in (1, 1, 2))
     assert first == again
     assert first.returns != other.returns
 

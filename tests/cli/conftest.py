@@ -1,12 +1,13 @@
 """A tiny run to look at, and the command in this process, where one of its own makes no difference."""
 
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from running import Ended, call
+from running import QUICK, Ended, call
 
 from hogwild.cli import main
 
@@ -31,8 +32,10 @@ def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ended]:
     """The folder of a tiny run, and what its training said."""
     runs = tmp_path_factory.mktemp("runs")
-    words = "train CartPole-v1 --steps 2000 --engine inline --workers 1 --name tiny --runs".split()
-    ended = call(*words, str(runs), folder=tmp_path_factory.mktemp("cwd"))
+    command = shlex.split(
+        "train CartPole-v1 --steps 2000 --engine inline --workers 1 --envs 8 --rollout-steps 16 --name tiny"
+    )
+    ended = call(*command, *QUICK, "--runs", str(runs), folder=tmp_path_factory.mktemp("cwd"))
     assert ended.code == 0, ended.err
     return runs / "tiny", ended
 

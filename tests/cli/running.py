@@ -32,7 +32,9 @@ class Started:
         self.out, self.err = folder / f"{len(os.listdir(folder))}.out", folder / f"{len(os.listdir(folder))}.err"
         settings = {"stdin": subprocess.DEVNULL, "cwd": folder, "start_new_session": True, "env": environment()}
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
-            self.process = subprocess.Popen([*COMMAND, *arguments], **{"stdout": out, "stderr": err} | settings | options)
+            self.process = subprocess.Popen(
+                [*COMMAND, *arguments], **{"stdout": out, "stderr": err} | settings | options
+            )
         self.pid = self.process.pid
 
     def signal_all(self, number: int) -> None:

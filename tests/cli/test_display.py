@@ -5,6 +5,7 @@ import io
 import os
 import pty
 import re
+import shlex
 import struct
 import termios
 import time
@@ -32,6 +33,7 @@ def resolved() -> Resolved:
 def played(steps: int = 2500, seconds: float = 50.0) -> Progress:
     progress = Progress(frames_per_step=4)
     metrics = {"policy/entropy": 0.6875, "async/lag": 1.5, "loss/value": 0.25, "gradient/norm": 3.0}
+    progress.start_clock()
     progress.take(Report.of_rollout(0, steps, 10, metrics, [(20.0, 20), (30.0, 30)]), steps, 10)
     progress.started = time.monotonic() - seconds
     return progress
@@ -52,7 +54,8 @@ def test_a_long_course_is_thinned_out_and_ends_with_the_newest_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"), [(0, "0:00"), (59.9, "0:59"), (60, "1:00"), (3599, "59:59"), (3600, "1:00:00"), (90061, "25:01:01")]
+    ("seconds", "words"),
+    [(0, "0:00"), (59.9, "0:59"), (60, "1:00"), (3599, "59:59"), (3600, "1:00:00"), (90061, "25:01:01")],
 )
 def test_a_duration_reads_like_a_clock(seconds: float, words: str) -> None:
     assert duration(seconds) == words
@@ -126,7 +129,16 @@ def panel_text(resolved: Resolved, row: bool, workers: list[WorkerStatus]) -> st
 def test_the_panel_shows_the_figures_that_matter(resolved: Resolved) -> None:
     workers = [WorkerStatus(0, "playing", 1, 1500), WorkerStatus(1, "starting", 2, 0)]
     text = panel_text(resolved, True, workers)
-    shown = ("2,500 steps of 10,000", "10,000 frames", "50 steps/s", "25.00", "best 30", "2 games", "0.6875", "1.5 updates")
+    shown = (
+        "2,500 steps of 10,000",
+        "10,000 frames",
+        "50 steps/s",
+        "25.00",
+        "best 30",
+        "2 games",
+        "0.6875",
+        "1.5 updates",
+    )
     assert all(words in text for words in (*shown, "0 playing 1,500", "1 starting 0", "CartPole-v1", "runs/a"))
 
 
@@ -165,11 +177,18 @@ def shows_the_cursor_at_the_end(drawn: str) -> bool:
 
 
 def test_in_a_terminal_a_live_panel_shows_how_it_goes(tmp_path: Path) -> None:
-    words = "train CartPole-v1 --engine inline --workers 2 --envs 8 --steps 12000 --log-seconds 0.2 --name a".split()
-    code, drawn = in_a_terminal([*words, *QUICK], tmp_path)
+    command = shlex.split(
+        "train CartPole-v1 --engine inline --workers 2 --envs 8 --steps 12000 --log-seconds 0.2 --name a"
+    )
+    code, drawn = in_a_terminal([*command, *QUICK], tmp_path)
     assert code == 0, drawn
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", drawn)
-    for shown in (r"[\d,]+ steps of 12,000", r"[1-9][\d,]* steps/s", r"return +\d+\.\d\d +best \d+", r"entropy +0\.\d+"):
+    for shown in (
+        r"[\d,]+ steps of 12,000",
+        r"[1-9][\d,]* steps/s",
+        r"return +\d+\.\d\d +best \d+",
+        r"entropy +0\.\d+",
+    ):
         assert re.search(shown, text), shown
     for shown in (r"lag +\d[\d.]* updates", r"workers +0 playing [\d,]+ +1 playing [\d,]+", r"environment \d+%"):
         assert re.search(shown, text), shown
@@ -189,8 +208,10 @@ def test_a_failure_gives_the_terminal_back_as_it_was(tmp_path: Path) -> None:
         "        return super().step(action)\n"
         "gymnasium.register('Late-v0', entry_point=Late)\n"
     )
-    words = "train late:Late-v0 --engine inline --workers 1 --envs 8 --minutes 5 --log-seconds 0.1 --name a".split()
-    code, drawn = in_a_terminal([*words, *QUICK], tmp_path)
+    command = shlex.split(
+        "train late:Late-v0 --engine inline --workers 1 --envs 8 --minutes 5 --log-seconds 0.1 --name a"
+    )
+    code, drawn = in_a_terminal([*command, *QUICK], tmp_path)
     assert code == 3, drawn
     assert "Traceback" not in drawn
     assert "RuntimeError: too late" in drawn

@@ -21,7 +21,7 @@ def write(path: Path, text: str) -> str:
 def file(tmp_path: Path) -> str:
     return write(
         tmp_path / "mine.toml",
-        'image_size = 64\n[run]\nsteps = 3000\n[environment]\nenvs = [2, 4]\n[objective]\nrollout_steps = [7, 8, 9]\n',
+        "image_size = 64\n[run]\nsteps = 3000\n[environment]\nenvs = [2, 4]\n[objective]\nrollout_steps = [7, 8, 9]\n",
     )
 
 

@@ -82,7 +82,7 @@ def test_observations_stay_as_they_were_when_the_batch_steps_on():
     assert not np.array_equal(following.observations, kept)
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(20, method="thread")  # a hanging emulator hears no signals
 def test_an_action_out_of_range_fails_at_once_and_does_no_harm():
     batch = make("breakout", 2)
     batch.reset([0, 1])

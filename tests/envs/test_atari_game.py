@@ -14,7 +14,7 @@ OWN_PROTOCOL = {"standard": "a3c-2016", "universe": "universe", "a3g": "a3g", "o
 
 
 def make_game(rom="breakout", recipe="standard", protocol="", on_frame=None, **rules):
-    """A game without no-ops at the start, unless the rules say otherwise."""
+    """A game without no-ops at the start, unless the rules say otherwise; then nothing in it is random."""
     found = PROTOCOLS[protocol or OWN_PROTOCOL[recipe]]
     return AtariGame(rom, dataclasses.replace(found, **{"noops": 0, **rules}), make_recipe(recipe), on_frame)
 
@@ -52,7 +52,7 @@ def same(first, second):
 )
 def test_each_recipe_has_its_shape_type_and_range_of_observations(recipe, shape, dtype):
     game = make_game("pong", recipe)
-    observations = [game.reset(seed=1)[0], *(entry[0] for entry in play(game, 30))]
+    observations = [game.reset()[0], *(entry[0] for entry in play(game, 30))]
     assert game.observation_space.shape == shape
     assert game.observation_space.dtype == dtype
     for observation in observations:
@@ -237,7 +237,7 @@ def test_the_whole_chain_agrees_with_a_plain_computation(recipe, rom, plain, ste
 def test_each_recipe_takes_the_brightest_of_its_number_of_last_frames(recipe, pooled):
     frames = []
     game = make_game("pong", recipe, on_frame=lambda frame: frames.append(frame.copy()))
-    game.reset(seed=1)
+    game.reset()
     unlike_more, unlike_fewer = False, False
     for step in range(80):
         game.step(2 + (step // 8) % 2)
@@ -252,7 +252,7 @@ def test_each_recipe_takes_the_brightest_of_its_number_of_last_frames(recipe, po
 
 def test_the_standard_recipe_takes_the_brightest_of_two_grey_frames():
     game = make_game("pong")
-    game.reset(seed=1)
+    game.reset()
     for step in range(40):
         game.step(2 + step % 2)
         assert len(game.screens) == 2
@@ -264,11 +264,11 @@ def test_image_size_and_stack_change_the_standard_observation():
     protocol = dataclasses.replace(PROTOCOLS["a3c-2016"], noops=0)
     game = AtariGame("pong", protocol, make_recipe("standard", image_size=42, frame_stack=2))
     assert game.observation_space.shape == (2, 42, 42)
-    assert game.reset(seed=1)[0].shape == (2, 42, 42)
+    assert game.reset()[0].shape == (2, 42, 42)
 
 
 def test_a_new_game_begins_with_black_pictures_below_the_first():
-    observation, _ = make_game("pong").reset(seed=1)
+    observation, _ = make_game("pong").reset()
     assert (observation[:3] == 0).all()
     assert observation[3].max() > 0
 
@@ -279,7 +279,7 @@ def test_a_new_game_begins_with_black_pictures_below_the_first():
 def test_noop_starts_differ_between_seeds_and_stay_within_their_limit():
     game = make_game("freeway", noops=30)
     waited, pictures = [], set()
-    for seed in range(6):
+    for seed in range(4):
         observation, _ = game.reset(seed=seed)
         waited.append(game.ale.getEpisodeFrameNumber())
         pictures.add(observation.tobytes())
@@ -330,13 +330,13 @@ def test_different_seeds_stick_to_different_actions():
 @pytest.mark.parametrize(("fire", "frames"), [(True, 1), (False, 0)])
 def test_fire_at_the_start_lasts_one_frame(fire, frames):
     game = make_game("breakout", fire_reset=fire)
-    game.reset(seed=0)
+    game.reset()
     assert game.ale.getEpisodeFrameNumber() == frames
 
 
 def test_games_without_a_fire_button_start_without_it():
     game = make_game("freeway")
-    game.reset(seed=0)
+    game.reset()
     assert "FIRE" not in game.names
     assert game.ale.getEpisodeFrameNumber() == 0
 
@@ -353,7 +353,7 @@ def test_full_actions_are_all_eighteen(full, actions):
 
 def test_a_lost_life_ends_the_episode_while_the_game_goes_on():
     game = make_game("breakout")
-    game.reset(seed=0)
+    game.reset()
     ends, before = [], 0
     while not ends or not ends[-1][0]:
         observation, _, terminated, truncated, info = game.step(1)
@@ -377,7 +377,7 @@ def test_a_lost_life_ends_the_episode_while_the_game_goes_on():
 
 def test_a_lost_life_is_followed_by_a_noop_step_under_a3g():
     game = make_game("breakout", "a3g")
-    game.reset(seed=0)
+    game.reset()
     while not game.step(1)[2]:
         pass
     frame = game.ale.getEpisodeFrameNumber()
@@ -387,7 +387,7 @@ def test_a_lost_life_is_followed_by_a_noop_step_under_a3g():
 
 def test_whole_games_end_only_with_the_last_life():
     game = make_game("breakout", life_loss=False)
-    game.reset(seed=0)
+    game.reset()
     terminated = False
     while not terminated:
         assert game.ale.lives() > 0
@@ -398,7 +398,7 @@ def test_whole_games_end_only_with_the_last_life():
 
 def test_the_frame_limit_truncates_and_the_next_game_is_new():
     game = make_game("pong", frame_limit=41)
-    game.reset(seed=0)
+    game.reset()
     for _ in range(9):
         _, _, terminated, truncated, info = game.step(0)
         assert (terminated, truncated, info["game_over"]) == (False, False, False)
@@ -422,7 +422,7 @@ def test_frames_per_step_are_what_the_protocol_says(protocol, skips):
 
 def test_rewards_are_the_raw_score():
     game = make_game("space_invaders")
-    game.reset(seed=0)
+    game.reset()
     assert sum(entry[1] for entry in play(game, 150)) >= 5
     assert {entry[1] for entry in play(game, 150)} - {0.0, 1.0}
 
@@ -433,7 +433,7 @@ def test_rewards_are_the_raw_score():
 def test_every_frame_is_filmed_in_colour():
     frames = []
     game = make_game("pong", on_frame=frames.append)
-    game.reset(seed=0)
+    game.reset()
     for _ in range(5):
         game.step(0)
     assert len(frames) == game.ale.getEpisodeFrameNumber() == 21
@@ -442,7 +442,7 @@ def test_every_frame_is_filmed_in_colour():
 
 def test_the_last_stage_that_is_viewed_is_the_newest_picture():
     game = make_game("pong", "universe")
-    game.reset(seed=0)
+    game.reset()
     observation = play(game, 5)[-1][0]
     views = game.view_stages()
     assert [name for name, _ in views] == ["screen", "crop", "resize 80", "resize 42", "mean of colours", "scale"]
@@ -451,8 +451,8 @@ def test_the_last_stage_that_is_viewed_is_the_newest_picture():
 
 def test_looking_at_stages_does_not_change_what_is_learned():
     watched, alone = make_game("pong", "a3g"), make_game("pong", "a3g")
-    watched.reset(seed=0)
-    alone.reset(seed=0)
+    watched.reset()
+    alone.reset()
     for step in range(20):
         learned = watched.carried()
         assert len(watched.view_stages()) == 5
@@ -467,7 +467,7 @@ def test_building_a_game_teaches_its_normaliser_nothing():
 
 def test_what_is_learned_survives_new_games():
     game = make_game("pong", "a3g", frame_limit=30)
-    game.reset(seed=0)
+    game.reset()
     counts = []
     for _ in range(3):
         truncated = False
@@ -481,7 +481,7 @@ def test_what_is_learned_survives_new_games():
 
 def test_carried_knowledge_can_be_given_to_another_game():
     first, second = make_game("pong", "a3g"), make_game("pong", "a3g")
-    first.reset(seed=0)
+    first.reset()
     play(first, 10)
     second.load_carried(first.carried())
     assert second.carried() == first.carried()
@@ -490,7 +490,7 @@ def test_carried_knowledge_can_be_given_to_another_game():
 
 def test_recipes_that_learn_nothing_carry_nothing():
     game = make_game("pong")
-    game.reset(seed=0)
+    game.reset()
     assert game.carried() == {}
 
 
@@ -502,6 +502,7 @@ def test_recipes_that_learn_nothing_carry_nothing():
     [
         ("standard", "a3c-2016", {"noops": 30}),
         ("standard", "gym-v4", {"noops": 30}),  # a random frame-skip
+        ("standard", "a3c-2016", {"frame_skip": (1, 1)}),  # pictures pooled across steps
         ("a3g", "a3g", {"noops": 30}),
         ("ocd", "ocd", {}),
     ],
@@ -535,20 +536,21 @@ def test_a_saved_game_with_sticky_actions_replays_exactly(into):
     assert all(np.array_equal(game.step(3)[0], observation) for observation in record)
 
 
+@pytest.mark.xfail(strict=True, reason="ale-py restores some games wrongly before the first emulated frame")
+def test_a_saved_game_of_qbert_replays_exactly_in_a_fresh_one():
+    game, fresh = make_game("qbert"), make_game("qbert")
+    game.reset()
+    play(game, 5)
+    fresh.load_state(game.save_state())
+    assert same(play(game, 20), play(fresh, 20))
+
+
 def test_a_saved_state_is_not_changed_by_playing_on():
     game = make_game("breakout", "a3g")
-    game.reset(seed=2)
+    game.reset()
     saved = game.save_state()
     pictures = [picture.copy() for picture in saved["pictures"]]
     count = saved["carried"]["count"]
     play(game, 30)
     assert all(np.array_equal(a, b) for a, b in zip(pictures, saved["pictures"], strict=True))
     assert saved["carried"]["count"] == count
-
-
-def test_two_saved_states_of_one_game_differ():
-    game = make_game("breakout")
-    game.reset(seed=2)
-    first = game.save_state()
-    play(game, 5)
-    assert not np.array_equal(first["emulator"], game.save_state()["emulator"])

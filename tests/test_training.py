@@ -1,0 +1,84 @@
+"""The coordinator: stop rules, what it keeps, and what it saves when something goes wrong."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hogwild
+from hogwild.errors import HogwildError, RunFolderError
+from hogwild.runs.checkpoint import list_checkpoints, newest_checkpoint
+from hogwild.runs.writers import RunWriter
+
+PROBE = "hogwild/ProbeAction-v0"
+
+
+def train(folder: Path, env: str = PROBE, **settings: Any) -> hogwild.Run:
+    chosen = {"engine": "inline", "workers": 2, "envs": 2, "rollout_steps": 4, "runs": str(folder), "name": "run"}
+    return hogwild.train(env, **{**chosen, **settings})
+
+
+def test_steps_stop_the_training(tmp_path: Path) -> None:
+    status = train(tmp_path, steps=100).status
+    assert 100 <= status["steps"] <= 100 + 2 * 2 * 4
+    assert status["state"] == "finished"
+
+
+def test_minutes_stop_the_training(tmp_path: Path) -> None:
+    assert 0.6 <= train(tmp_path, minutes=0.01).status["seconds"] <= 3.0
+
+
+def test_a_mean_return_stops_the_training_once_100_episodes_have_ended(tmp_path: Path) -> None:
+    status = train(tmp_path, until_return=0.5, steps=100_000, learning_rate=1e-2).status
+    assert status["return_mean"] >= 0.5
+    assert 100 <= status["episodes"] < 100_000
+
+
+def test_the_newest_checkpoints_and_the_best_are_kept(tmp_path: Path) -> None:
+    run = train(tmp_path, steps=20_000, checkpoint_seconds=0.1, keep_checkpoints=2, learning_rate=1e-2)
+    names = [path.name for path in list_checkpoints(run.folder.checkpoints)]
+    best = run.status["best_checkpoint"]
+    assert best in names
+    assert len([name for name in names if name != best]) <= 2
+    assert len(names) >= 2
+
+
+def test_a_disk_that_fills_up_ends_the_run_with_one_message_and_keeps_what_was_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def full(self: RunWriter, row: dict[str, float]) -> None:
+        calls.append(row)
+        if len(calls) > 2:
+            raise RunFolderError("Cannot write to 'run': No space left on device.")
+
+    monkeypatch.setattr(RunWriter, "write_row", full)
+    with pytest.raises(HogwildError, match="No space left"):
+        train(tmp_path, steps=1_000_000, log_seconds=0.1, checkpoint_seconds=0.1)
+    _, checkpoint, skipped = newest_checkpoint(tmp_path / "run" / "checkpoints")
+    assert checkpoint.state["progress"]["steps"] > 0
+    assert skipped == []
+    assert hogwild.Run(tmp_path / "run").status["state"] == "failed"
+
+
+def test_a_run_that_failed_can_be_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = train(tmp_path, steps=200)
+    with monkeypatch.context() as broken:
+        broken.setattr(RunWriter, "write_row", lambda *_: (_ for _ in ()).throw(RunFolderError("full")))
+        with pytest.raises(RunFolderError):
+            run.resume(steps=100_000, log_seconds=0.1)
+    done = run.status["steps"]
+    run.resume(steps=done + 500)
+    assert run.status["steps"] >= done + 500
+
+
+def test_the_run_folder_says_how_the_run_was_made(tmp_path: Path) -> None:
+    import json
+
+    run = train(tmp_path, steps=100)
+    meta = json.loads(run.folder.meta.read_text())
+    assert set(meta) == {"created", "command", "git", "versions", "machine", "environment", "seeds"}
+    assert meta["versions"]["torch"]
+    assert run.settings.env == PROBE
+    assert run.settings.execution.workers == 2
