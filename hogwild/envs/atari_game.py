@@ -15,11 +15,11 @@ from hogwild.envs.protocols import Protocol
 from hogwild.envs.recipes import Recipe
 from hogwild.envs.stages import RunningNormaliser
 
-NOOP, FIRE = 0, 1
-
 
 class AtariGame(gymnasium.Env[np.ndarray, np.int64]):
     """A game as a Gymnasium environment; `info["game_over"]` tells a lost life from the end of the game."""
+
+    has_lives = True  # an episode may be less than a game: `info["game_over"]` tells
 
     def __init__(
         self,
@@ -38,6 +38,8 @@ class AtariGame(gymnasium.Env[np.ndarray, np.int64]):
         legal = self.ale.getLegalActionSet() if protocol.full_actions else self.ale.getMinimalActionSet()
         self.actions = list(legal)
         self.names = [action.name for action in self.actions]
+        self.noop, self.fire = type(legal[0]).NOOP, type(legal[0]).FIRE
+        self.last_action = self.noop
         self.action_space = gymnasium.spaces.Discrete(len(self.actions))
         self.screens: deque[np.ndarray] = deque(maxlen=recipe.pool)
         picture = self._picture_of(self._screen())
@@ -57,7 +59,7 @@ class AtariGame(gymnasium.Env[np.ndarray, np.int64]):
         ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
         ale = ale_py.ALEInterface()
         ale.setInt("random_seed", seed)
-        ale.setFloat("repeat_action_probability", self.protocol.sticky)
+        ale.setFloat("repeat_action_probability", 0.0)  # actions stick here, where it can be saved what stuck
         ale.loadROM(ale_py.roms.get_rom_path(self.rom))
         return ale
 
@@ -77,36 +79,37 @@ class AtariGame(gymnasium.Env[np.ndarray, np.int64]):
         if self.game_over or seed is not None:
             self._start_game()
         elif self.recipe.life_noop:
-            self._advance(NOOP)
+            self._advance(self.noop)
         return self._observation(), {"game_over": False}
 
     def _start_game(self) -> None:
         self.ale.reset_game()
+        self.last_action = self.noop
         self.game_over = False
         self.screens.clear()
         self.screens.append(self._screen())
         if self.protocol.noops:
             for _ in range(int(self.np_random.integers(self._least_noops, self.protocol.noops + 1))):
-                self._frame(NOOP)
-        has_fire = self.protocol.fire_reset and "FIRE" in self.names[:2]
+                self._frame(self.noop)
+        has_fire = self.protocol.fire_reset and self.fire in self.actions
         if self.recipe.first_pair:
-            self._frame(NOOP)
+            self._frame(self.noop)
         if has_fire and not self.recipe.fire_steps:
-            self._frame(FIRE)
+            self._frame(self.fire)
         self._fill_stack()
         if has_fire and self.recipe.fire_steps:
-            self._advance(FIRE)
-            self._advance(2)
+            self._advance(self.actions[1])
+            self._advance(self.actions[2])
         self.lives = self.ale.lives()
 
     def _fill_stack(self) -> None:
         self.pictures.clear()
         if self.recipe.fill == "black":
             self.pictures.extend([self.blank] * self.recipe.stack)
-        self.pictures.append(self._picture())
+        self.pictures.append(self._picture() if self.recipe.first_pair else self._picture_of(self.screens[-1]))
         if self.recipe.fill == "no-ops":
             for _ in range(self.recipe.stack - 1):
-                self._advance(NOOP)
+                self._advance(self.noop)
 
     @property
     def _least_noops(self) -> int:
@@ -114,7 +117,7 @@ class AtariGame(gymnasium.Env[np.ndarray, np.int64]):
 
     def step(self, action: np.int64) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Hold one action for as many frames as the protocol says."""
-        reward = self._advance(int(action))
+        reward = self._advance(self.actions[int(action)])
         self.game_over = self.ale.game_over()
         truncated = not self.game_over and self.ale.getEpisodeFrameNumber() >= self.protocol.frame_limit
         life_lost = self.protocol.life_loss and 0 < self.ale.lives() < self.lives
@@ -124,7 +127,9 @@ class AtariGame(gymnasium.Env[np.ndarray, np.int64]):
             self.game_over = True
         return self._observation(), reward, terminated, truncated, {"game_over": self.game_over}
 
-    def _advance(self, action: int) -> float:
+    def _advance(self, action: Any) -> float:
+        if not self.recipe.first_pair:
+            self.screens.clear()  # only frames of one step are pooled
         low, high = self.protocol.frame_skip
         frames = low if low == high else int(self.np_random.integers(low, high + 1))
         reward = 0.0
@@ -135,8 +140,11 @@ class AtariGame(gymnasium.Env[np.ndarray, np.int64]):
         self.pictures.append(self._picture())
         return reward
 
-    def _frame(self, action: int) -> float:
-        reward = float(self.ale.act(self.actions[action]))
+    def _frame(self, action: Any) -> float:
+        if self.protocol.sticky and self.np_random.random() < self.protocol.sticky:
+            action = self.last_action
+        self.last_action = action
+        reward = float(self.ale.act(action))
         self.screens.append(self._screen())
         if self.on_frame is not None:
             self.on_frame(self.ale.getScreenRGB())
@@ -200,6 +208,7 @@ class AtariGame(gymnasium.Env[np.ndarray, np.int64]):
             "lives": self.lives,
             "game_over": self.game_over,
             "carried": self.carried(),
+            "last_action": self.last_action.value,
             "random": self.np_random.bit_generator.state,
         }
 
@@ -207,11 +216,14 @@ class AtariGame(gymnasium.Env[np.ndarray, np.int64]):
         """Go on from a saved state."""
         import ale_py
 
+        self.ale.reset_game()
+        self.ale.act(self.noop)  # a console that was never played restores wrongly
         self.ale.restoreState(ale_py.ALEState(np.asarray(state["emulator"]).tobytes()))
         self.screens.clear()
         self.screens.extend(np.asarray(screen) for screen in state["screens"])
         self.pictures.clear()
         self.pictures.extend(np.asarray(picture) for picture in state["pictures"])
         self.lives, self.game_over = state["lives"], state["game_over"]
+        self.last_action = type(self.noop)(state["last_action"])
         self.load_carried(state["carried"])
         self.np_random.bit_generator.state = state["random"]

@@ -5,6 +5,7 @@ plain: numbers, text, arrays, random generators, and collections of these. Anyth
 physics engine, makes it unsavable, and that is said instead of guessed.
 """
 
+import inspect
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-STATIC = ("spec", "metadata", "env", "action_space", "observation_space", "render_mode", "reward_range")
+STATIC = ("spec", "cached_spec", "metadata", "env", "action_space", "observation_space", "render_mode", "reward_range")
 
 
 class Unsavable(Exception):
@@ -56,7 +57,7 @@ def _save_layer(layer: Any) -> dict[str, Any]:
         return {"own": layer.save_state()}
     attributes = {}
     for name, value in vars(layer).items():
-        if name.lstrip("_") in STATIC or isinstance(value, gymnasium.Space) or callable(value):
+        if name.lstrip("_") in STATIC or isinstance(value, gymnasium.Space | type) or inspect.isroutine(value):
             continue
         try:
             attributes[name] = _saved(value)
@@ -70,11 +71,11 @@ def _saved(value: Any) -> Any:
         return value.copy() if isinstance(value, np.ndarray) else value
     if isinstance(value, np.random.Generator):
         return {"generator": type(value.bit_generator).__name__, "state": value.bit_generator.state}
-    if isinstance(value, list | tuple | deque):
+    if type(value) in (list, tuple, deque):
         kind = type(value).__name__
         limit = value.maxlen if isinstance(value, deque) else None
         return {"collection": kind, "limit": limit, "items": [_saved(v) for v in value]}
-    if isinstance(value, dict) and all(isinstance(k, str) for k in value):
+    if type(value) is dict and all(isinstance(k, str) for k in value):
         return {"collection": "dict", "items": {k: _saved(v) for k, v in value.items()}}
     raise Unsavable(f"of type {type(value).__name__}")
 

@@ -28,6 +28,7 @@ class GymnasiumBatch:
             lambda: SyncVectorEnv([make] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP, copy=False),
         )
         self.layout, self.spec = read_spaces(name, self.envs.single_observation_space, self.envs.single_action_space)
+        self.has_lives = getattr(self.envs.envs[0].unwrapped, "has_lives", False)
         self.first_action = int(getattr(self.envs.single_action_space, "start", 0))
 
     def reset(self, seeds: list[int]) -> np.ndarray:
@@ -46,18 +47,18 @@ class GymnasiumBatch:
         final = np.array(observations)
         for index in np.flatnonzero(ended):
             final[index] = info["final_obs"][index]
-        game_over = ended & info.get("final_info", {}).get("game_over", ended)
+        game_over = ended & info["final_info"]["game_over"] if self.has_lives else ended
         truncated = truncated & ~terminated
         return Step(self._arrange(observations), rewards, terminated, truncated, game_over, self._arrange(final))
 
     def _arrange(self, observations: Any) -> np.ndarray:
         if self.layout == "picture, channels last":
-            return np.ascontiguousarray(np.moveaxis(observations, -1, 1))
+            return np.ascontiguousarray(np.moveaxis(observations, -1, 1), dtype=self.spec.observation_dtype)
         if self.layout == "plain picture":
-            return np.asarray(observations)[:, None]
+            return np.asarray(observations, dtype=self.spec.observation_dtype)[:, None]
         if self.layout == "vector":
             return np.asarray(observations, dtype=np.float32).reshape(self.num_envs, -1)
-        return np.asarray(observations)
+        return np.asarray(observations, dtype=self.spec.observation_dtype)
 
     def state(self) -> dict[str, Any] | None:
         """State of every environment, or None if one cannot be saved."""

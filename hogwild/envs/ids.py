@@ -12,8 +12,9 @@ from hogwild.envs.protocols import RECIPE_PROTOCOLS, Protocol, adjust, find_prot
 from hogwild.errors import UsageError
 
 OLD_ATARI_ID = re.compile(
-    r"^(?:ale_py:)?(?:ALE/)?(?P<game>[A-Za-z0-9_]+?)(?P<kind>NoFrameskip|Deterministic)?-v(?P<version>[03459])$"
+    r"^(?:ale_py:)?(?:ALE/)?(?P<game>[A-Za-z0-9_]+?)(?P<kind>NoFrameskip|Deterministic)?-v(?P<version>[0345])$"
 )
+TWO_PLAYERS = ("combat", "joust", "maze_craze", "warlords")  # the emulator ends the whole process for these
 PROTOCOL_SETTINGS = (
     "protocol",
     "frame_skip",
@@ -73,7 +74,8 @@ def _plan_atari(settings: Settings, rom: str, found: "re.Match[str] | None") -> 
     if recipe == "none":
         raise UsageError("Atari games need a preprocessing recipe: --preprocess standard (or universe, a3g, ocd).")
     implied = _protocol_of_id(found) if found else find_protocol("a3c-2016")
-    if found and given.frame_skip is not None and found["kind"] != "NoFrameskip":
+    keeps_id = given.protocol == "auto" and recipe not in RECIPE_PROTOCOLS
+    if found and keeps_id and given.frame_skip is not None and found["kind"] != "NoFrameskip":
         low, high = implied.frame_skip
         if (given.frame_skip, given.frame_skip) != (low, high):
             own = f"{low}" if low == high else f"{low} to {high}"
@@ -105,7 +107,7 @@ def atari_roms() -> dict[str, str]:
         roms = importlib.import_module("ale_py.roms")
     except ImportError:
         return {}
-    return {_bare(rom): rom for rom in roms.get_all_rom_ids()}
+    return {_bare(rom): rom for rom in roms.get_all_rom_ids() if rom not in TWO_PLAYERS}
 
 
 def _find_rom(game: str, looks_atari: bool) -> str:

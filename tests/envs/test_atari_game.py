@@ -521,7 +521,6 @@ def test_a_saved_game_replays_exactly(recipe, protocol, rules):
     assert same(record, play(fresh, 150, seed=2))
 
 
-@pytest.mark.xfail(strict=True, reason="ale-py saves the random generator, but not the action that would stick")
 @pytest.mark.parametrize("into", ["the same game", "a fresh game"])
 def test_a_saved_game_with_sticky_actions_replays_exactly(into):
     game = make_game("breakout", sticky=0.9)
@@ -536,7 +535,6 @@ def test_a_saved_game_with_sticky_actions_replays_exactly(into):
     assert all(np.array_equal(game.step(3)[0], observation) for observation in record)
 
 
-@pytest.mark.xfail(strict=True, reason="ale-py restores some games wrongly before the first emulated frame")
 def test_a_saved_game_of_qbert_replays_exactly_in_a_fresh_one():
     game, fresh = make_game("qbert"), make_game("qbert")
     game.reset()

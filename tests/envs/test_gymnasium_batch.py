@@ -79,6 +79,8 @@ class Broken(gymnasium.Env):
 class Lives(Counter):
     """Loses a life every second step; only the third is the end of the game."""
 
+    has_lives = True
+
     def step(self, action):
         observation, reward, *_ = super().step(action)
         self.lost += self.count % 2 == 0

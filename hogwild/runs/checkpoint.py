@@ -1,0 +1,137 @@
+"""Checkpoints: folders of safetensors and JSON that appear whole or not at all, and are checked before they are read.
+
+A checkpoint is written under a temporary name: payloads first, then a manifest with their sizes and SHA-256 digests,
+each forced to the disk; then the folder is renamed. Nothing in it can execute anything.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+
+from hogwild.errors import CheckpointError
+from hogwild.runs.files import sync_folder, write_whole
+from hogwild.runs.tree import join_tree, split_tree
+
+FORMAT = 1
+PREFIX = "step-"
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Everything that a run needs to go on, or an agent to play."""
+
+    weights: dict[str, np.ndarray]  # parameters and normalisers of the policy, by name
+    learner: dict[str, np.ndarray]  # what workers share beside the weights: optimizer statistics, counts
+    state: dict[str, Any]  # counters, best results, random states, states of workers
+
+
+def write_checkpoint(folder: Path, step: int, checkpoint: Checkpoint) -> Path:
+    """Write a checkpoint into a run's folder of checkpoints; answers where it is."""
+    final = folder / f"{PREFIX}{step:012d}"
+    temporary = folder / f".{final.name}.tmp"
+    shutil.rmtree(temporary, ignore_errors=True)
+    plain, arrays = split_tree(checkpoint.state)
+    payloads = {
+        "weights.safetensors": save_arrays(checkpoint.weights),
+        "learner.safetensors": save_arrays(checkpoint.learner),
+        "state.safetensors": save_arrays(arrays),
+        "state.json": json.dumps(plain).encode(),
+    }
+    try:
+        temporary.mkdir(parents=True)
+        for name, content in payloads.items():
+            write_whole(temporary / name, content)
+        files = {n: {"size": len(c), "sha256": hashlib.sha256(c).hexdigest()} for n, c in payloads.items()}
+        manifest = {"format": FORMAT, "step": step, "files": files}
+        write_whole(temporary / MANIFEST, json.dumps(manifest, indent=2).encode())
+        sync_folder(temporary)
+        if final.exists():  # the same step again, such as a run that was resumed and stopped at once
+            shutil.rmtree(final)
+        os.rename(temporary, final)
+        sync_folder(folder)
+    except OSError as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        size = sum(len(c) for c in payloads.values()) / 1e6
+        raise CheckpointError(f"Cannot write a checkpoint of {size:.0f} MB to '{folder}': {error.strerror}.") from error
+    return final
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """Read a checkpoint, or say what is wrong with it."""
+    manifest = read_manifest(path)
+    contents: dict[str, bytes] = {}
+    for name in ("weights.safetensors", "learner.safetensors", "state.safetensors", "state.json"):
+        contents[name] = _read_checked(path / name, manifest["files"].get(name))
+    try:
+        arrays = {n: load_arrays(contents[f"{n}.safetensors"]) for n in ("weights", "learner", "state")}
+        state = join_tree(json.loads(contents["state.json"]), arrays["state"])
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise CheckpointError(f"Checkpoint '{path}' cannot be read: {error}.") from None
+    return Checkpoint(arrays["weights"], arrays["learner"], state)
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """The manifest of a checkpoint; without one it was never finished."""
+    try:
+        manifest = json.loads((path / MANIFEST).read_bytes())
+        made_by, files = int(manifest["format"]), dict(manifest["files"])
+    except FileNotFoundError:
+        raise CheckpointError(f"'{path}' is not a whole checkpoint: it has no {MANIFEST}.") from None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise CheckpointError(f"Checkpoint '{path}' is damaged: its {MANIFEST} cannot be read.") from None
+    if made_by > FORMAT:
+        raise CheckpointError(
+            f"Checkpoint '{path}' has format {made_by}, and this version of Hogwild reads up to {FORMAT}: update Hogwild."
+        )
+    return {"step": manifest.get("step", 0), "files": files}
+
+
+def _read_checked(path: Path, expected: Any) -> bytes:
+    damaged = CheckpointError(f"Checkpoint '{path.parent}' is damaged: {path.name} is not what was written.")
+    if not isinstance(expected, dict):
+        raise damaged
+    try:
+        if path.stat().st_size != expected.get("size"):
+            raise damaged
+        content = path.read_bytes()
+    except OSError:
+        raise damaged from None
+    if hashlib.sha256(content).hexdigest() != expected.get("sha256"):
+        raise damaged
+    return content
+
+
+def list_checkpoints(folder: Path) -> list[Path]:
+    """Finished checkpoints, oldest first; leftovers of interrupted writes are not among them."""
+    if not folder.is_dir():
+        return []
+    return sorted(p for p in folder.iterdir() if p.name.startswith(PREFIX) and (p / MANIFEST).exists())
+
+
+def newest_checkpoint(folder: Path) -> tuple[Path, Checkpoint, list[str]]:
+    """The newest checkpoint that can be read, and what was wrong with newer ones."""
+    skipped: list[str] = []
+    for path in reversed(list_checkpoints(folder)):
+        try:
+            return path, read_checkpoint(path), skipped
+        except CheckpointError as error:
+            skipped.append(str(error))
+    reasons = " ".join(skipped) or "No checkpoint was finished."
+    raise CheckpointError(f"Nothing to load in '{folder}'. {reasons}")
+
+
+def remove_old(folder: Path, keep: int, best: str) -> None:
+    """Remove all but the newest `keep` checkpoints and the best one."""
+    for path in list_checkpoints(folder)[:-keep]:
+        if path.name != best:
+            shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,74 @@
+"""Finding runs again: by path or name, and all of a folder for tables."""
+
+from pathlib import Path
+from typing import Any
+
+from hogwild.config.suggest import unknown
+from hogwild.errors import CheckpointError, UsageError
+from hogwild.runs.checkpoint import list_checkpoints, newest_checkpoint, read_checkpoint
+from hogwild.runs.folder import RunFolder, read_json
+
+CHECKPOINT_WORDS = ("newest", "best")
+
+
+def find_run(name: str, runs: str = "runs") -> RunFolder:
+    """A run by its path, its name, or the word 'latest'; an unknown one is refused with the nearest names."""
+    for path in (Path(name), Path(runs) / name):
+        if (path / "config.toml").is_file():
+            return RunFolder(path)
+    folders = list_runs(runs)
+    if name == "latest" and folders:
+        return max(folders, key=lambda f: f.config.stat().st_mtime)
+    hint = f"There is no run in '{runs}' yet." if not folders else "hogwild runs lists them."
+    raise unknown("run", name, [f.name for f in folders], hint=hint)
+
+
+def list_runs(runs: str) -> list[RunFolder]:
+    """All runs in a folder, by name."""
+    root = Path(runs)
+    if not root.is_dir():
+        return []
+    return [RunFolder(p) for p in sorted(root.iterdir()) if (p / "config.toml").is_file()]
+
+
+def find_checkpoint(folder: RunFolder, which: str = "newest") -> tuple[Path, Any]:
+    """A checkpoint of a run: the 'newest' good one, the 'best', or the one of a step."""
+    if which == "newest":
+        path, checkpoint, _ = newest_checkpoint(folder.checkpoints)
+        return path, checkpoint
+    names = [p.name for p in list_checkpoints(folder.checkpoints)]
+    name = str(read_json(folder.status).get("best_checkpoint")) if which == "best" else which
+    if name.isdecimal():
+        name = f"step-{int(name):012d}"
+    if name not in names:
+        if which == "best":
+            raise CheckpointError(f"Run '{folder.path}' has no best checkpoint yet.")
+        raise unknown("checkpoint", which, [*CHECKPOINT_WORDS, *names])
+    return folder.checkpoints / name, read_checkpoint(folder.checkpoints / name)
+
+
+def summarise(folder: RunFolder) -> dict[str, Any]:
+    """What a table of runs says about one run."""
+    status, meta = read_json(folder.status), read_json(folder.meta)
+    state = status.get("state", "started")
+    if state == "training" and not folder.is_live():
+        state = "died"
+    return {
+        "name": folder.name,
+        "env": status.get("env") or meta.get("environment", {}).get("id", ""),
+        "state": state,
+        "steps": status.get("steps", 0),
+        "minutes": round(status.get("seconds", 0.0) / 60, 2),
+        "return_mean": status.get("return_mean"),
+        "return_best": status.get("return_best"),
+        "created": meta.get("created", ""),
+    }
+
+
+def require_run_settings(folder: RunFolder) -> dict[str, Any]:
+    """The settings file of a run, or an error that names it."""
+    from hogwild.resolve import read_file
+
+    if not folder.config.is_file():
+        raise UsageError(f"'{folder.path}' is not a run: it has no config.toml.")
+    return read_file(folder.config)

@@ -1,0 +1,121 @@
+"""One run's folder: its files by name, and the rule that a run is never overwritten unasked."""
+
+import fcntl
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from hogwild.config.settings import Settings, setting_groups
+from hogwild.errors import RunFolderError, UsageError
+from hogwild.runs.files import replace_file, write_json
+
+
+class RunFolder:
+    """Paths of a run, and the files that describe it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name
+        self.config = path / "config.toml"
+        self.meta = path / "meta.json"
+        self.status = path / "status.json"
+        self.metrics = path / "metrics.jsonl"
+        self.episodes = path / "episodes.csv"
+        self.log = path / "log.txt"
+        self.checkpoints = path / "checkpoints"
+        self._lock: int | None = None
+
+    def create(self, overwrite: bool = False) -> None:
+        """Make a new folder; an existing run is only replaced if asked."""
+        if self.config.exists():
+            if not overwrite:
+                raise UsageError(
+                    f"Run '{self.path}' exists. Go on with it: hogwild resume {self.path}   "
+                    f"Start it anew: --overwrite   Keep it: another --name"
+                )
+            self.lock()
+            self.unlock()
+            shutil.rmtree(self.path)
+        try:
+            self.checkpoints.mkdir(parents=True, exist_ok=True)
+            self.log.touch()
+        except OSError as error:
+            raise RunFolderError(f"Cannot write to '{self.path}': {error.strerror}.") from None
+
+    def lock(self) -> None:
+        """Claim the folder for this process until it ends; a second claim is refused."""
+        try:
+            self._lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = read_json(self.status).get("pid", "?")
+            raise RunFolderError(f"Run '{self.path}' is being trained right now by process {owner}.") from None
+        except OSError as error:
+            raise RunFolderError(f"Cannot write to '{self.path}': {error.strerror}.") from None
+
+    def unlock(self) -> None:
+        """Give up the claim."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def is_live(self) -> bool:
+        """Whether a process is training this run now."""
+        try:
+            self.lock()
+        except RunFolderError:
+            return True
+        self.unlock()
+        return False
+
+    def write_settings(self, settings: Settings) -> None:
+        """Write the resolved settings, group by group."""
+        content: dict[str, Any] = {"env": settings.env}
+        flat = settings.flat()
+        for group, kind in setting_groups().items():
+            names = kind.__dataclass_fields__
+            content[group] = {n: _plain(flat[n]) for n in names if flat[n] is not None}
+        replace_file(self.config, tomli_w.dumps(content))
+
+    def write_meta(self, meta: dict[str, Any]) -> None:
+        """Write how the run was made."""
+        write_json(self.meta, meta)
+
+    def write_status(self, status: dict[str, Any]) -> None:
+        """Write where the run stands."""
+        write_json(self.status, status)
+
+    def note(self, line: str) -> None:
+        """Add a line to the run's log."""
+        with open(self.log, "a", encoding="utf-8") as file:
+            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return value[0] if len(value) == 1 else list(value)
+    return value
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a file; empty if it is missing or damaged."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def default_name(env: str, seed: int) -> str:
+    """Name for a run that was given none.
+
+    >>> default_name("ALE/Pong-v5", 1).startswith("ale-pong-v5-seed1-")
+    True
+    """
+    safe = "".join(c if c.isalnum() or c in "-_" else "-" for c in env.lower())
+    return f"{safe}-seed{seed}-{time.strftime('%Y%m%d-%H%M%S')}"

@@ -1,0 +1,57 @@
+"""Every metric, declared once with its unit and meaning; files, displays and the reference page read this list."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number that is written while training."""
+
+    name: str
+    unit: str
+    meaning: str
+
+
+METRICS = {
+    m.name: m
+    for m in (
+        Metric("episode/return_mean", "score", "mean raw return of the last 100 whole games"),
+        Metric("episode/return_best", "score", "best raw return of a whole game so far"),
+        Metric("episode/length_mean", "steps", "mean length of the last 100 whole games"),
+        Metric("episode/count", "episodes", "whole games finished so far"),
+        Metric("progress/steps", "steps", "steps of all environments together: the x-axis of everything"),
+        Metric("progress/frames", "frames", "emulator frames: steps times frame-skip"),
+        Metric("progress/updates", "updates", "changes of the weights so far: the weights' version"),
+        Metric("progress/seconds", "s", "seconds of training so far, resumed runs added up"),
+        Metric("speed/steps_per_second", "steps/s", "steps per second since the last row"),
+        Metric("speed/updates_per_second", "updates/s", "updates per second since the last row"),
+        Metric("loss/policy", "nats × reward", "policy gradient loss per step"),
+        Metric("loss/value", "reward²", "value error per step, before its weight"),
+        Metric("policy/entropy", "nats", "mean entropy of the action probabilities; log(actions) is random"),
+        Metric("policy/entropy_coef", "1", "weight of the entropy in the loss, as scheduled"),
+        Metric("value/mean", "reward", "mean predicted value"),
+        Metric("value/explained_variance", "1", "share of the returns' variance that the values predict; 1 is perfect"),
+        Metric("gradient/norm", "1", "global norm of the gradient before clipping"),
+        Metric("gradient/clipped", "1", "share of updates whose gradient was clipped"),
+        Metric("optimizer/learning_rate", "1", "learning rate, as scheduled"),
+        Metric("async/lag", "updates", "updates by others between playing a rollout and applying its gradient, mean"),
+        Metric("async/lag_max", "updates", "the same, largest"),
+        Metric("async/lock_wait", "ms", "wait for the lock before an update, mean"),
+        Metric("time/environment", "1", "share of the workers' time spent in environments"),
+        Metric("time/acting", "1", "share spent choosing actions and recording"),
+        Metric("time/learning", "1", "share spent computing gradients"),
+        Metric("time/exchange", "1", "share spent pulling weights and applying updates"),
+    )
+}
+
+
+def reference_page() -> str:
+    """The metrics as a Markdown page."""
+    rows = "\n".join(f"| `{m.name}` | {m.unit} | {m.meaning} |" for m in METRICS.values())
+    return (
+        "# Metrics\n\n"
+        "What a run writes to `metrics.jsonl` and to TensorBoard, every `--log-seconds`. Values are means over the\n"
+        "updates since the last row unless they say otherwise. This page is generated from `hogwild/runs/metrics.py`;\n"
+        "a test keeps the two in step.\n\n"
+        "| name | unit | meaning |\n|---|---|---|\n" + rows + "\n"
+    )

@@ -1,0 +1,128 @@
+"""The files that grow while a run trains: rows of metrics, finished episodes, TensorBoard events."""
+
+import csv
+import json
+import os
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from hogwild.errors import RunFolderError
+from hogwild.rollout import Episode
+from hogwild.runs.files import replace_file
+from hogwild.runs.folder import RunFolder
+
+EPISODE_COLUMNS = ("step", "seconds", "worker", "return", "length")
+
+
+class RunWriter:
+    """Writes metrics and episodes of one run; a resumed run goes on where its checkpoint stood."""
+
+    def __init__(self, folder: RunFolder, resumed_at: int | None = None) -> None:
+        """Rows after step `resumed_at` belong to work that was lost and is done again; they are removed."""
+        if resumed_at is not None:
+            trim_metrics(folder.metrics, resumed_at)
+            trim_episodes(folder.episodes, resumed_at)
+        try:
+            is_new = not folder.episodes.exists()
+            self.metrics = open(folder.metrics, "a", encoding="utf-8")  # noqa: SIM115  (closed in close)
+            self.episodes = open(folder.episodes, "a", encoding="utf-8", newline="")  # noqa: SIM115
+            self.table = csv.writer(self.episodes)
+            if is_new:
+                self.table.writerow(EPISODE_COLUMNS)
+        except OSError as error:
+            raise RunFolderError(f"Cannot write to '{folder.path}': {error.strerror}.") from None
+        self.events = EventWriter(folder.path, resumed_at)
+        self.path = folder.path
+
+    def write_row(self, row: dict[str, float]) -> None:
+        """Add one row of metrics."""
+        self._guard(lambda: self.metrics.write(json.dumps(row) + "\n"))
+        self.events.write(int(row["progress/steps"]), row)
+
+    def write_episodes(self, episodes: Iterable[Episode]) -> None:
+        """Add finished games."""
+        rows = [(e.step, round(e.seconds, 3), e.worker, e.episode_return, e.length) for e in episodes]
+        self._guard(lambda: self.table.writerows(rows))
+
+    def flush(self) -> None:
+        """Hand everything to the operating system."""
+        self._guard(self.metrics.flush)
+        self._guard(self.episodes.flush)
+        self.events.flush()
+
+    def close(self) -> None:
+        """Write what is left and close the files."""
+        for close in (self.metrics.close, self.episodes.close, self.events.close):
+            self._guard(close)
+
+    def _guard(self, write: Callable[[], Any]) -> None:
+        try:
+            write()
+        except OSError as error:
+            raise RunFolderError(f"Cannot write to '{self.path}': {error.strerror}.") from None
+
+
+class EventWriter:
+    """Scalars for TensorBoard, through its own writer."""
+
+    def __init__(self, folder: Path, resumed_at: int | None) -> None:
+        # Loaded here: half a second that only a training has to spend.
+        from tensorboard.compat.proto import event_pb2, summary_pb2
+        from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+        self.event, self.summary = event_pb2.Event, summary_pb2.Summary
+        self.writer = EventFileWriter(str(folder))
+        if resumed_at is not None:  # TensorBoard then forgets what it has after this step
+            restart = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
+            self.writer.add_event(self.event(wall_time=time.time(), step=resumed_at, session_log=restart))
+
+    def write(self, step: int, row: dict[str, float]) -> None:
+        """Add one point to every curve."""
+        values = [self.summary.Value(tag=name, simple_value=value) for name, value in row.items()]
+        self.writer.add_event(self.event(wall_time=time.time(), step=step, summary=self.summary(value=values)))
+
+    def flush(self) -> None:
+        """Write what is pending."""
+        self.writer.flush()
+
+    def close(self) -> None:
+        """Write what is pending and close the file."""
+        self.writer.close()
+
+
+def trim_metrics(path: Path, step: int) -> None:
+    """Remove rows after a step, and a last row that was cut in half."""
+    kept = [line for line, row in read_rows(path) if row["progress/steps"] <= step]
+    replace_file(path, "".join(line + "\n" for line in kept))
+
+
+def read_rows(path: Path) -> list[tuple[str, dict[str, float]]]:
+    """Rows of metrics as they stand and as they mean; damaged ones are passed over."""
+    rows: list[tuple[str, dict[str, float]]] = []
+    if not path.exists():
+        return rows
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict) and "progress/steps" in row:
+            rows.append((line, row))
+    return rows
+
+
+def trim_episodes(path: Path, step: int) -> None:
+    """Remove episodes after a step."""
+    if not path.exists():
+        return
+    lines = path.read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines[1:] if line.count(",") == 4 and int(line.split(",", 1)[0]) <= step]
+    replace_file(path, "\r\n".join([",".join(EPISODE_COLUMNS), *kept, ""]))
+
+
+def free_megabytes(path: Path) -> float:
+    """Free space on the disk that holds a folder."""
+    stats = os.statvfs(path)
+    return stats.f_bavail * stats.f_frsize / 1e6
