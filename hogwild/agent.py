@@ -10,29 +10,27 @@ from torch import Tensor
 
 from hogwild.config.settings import Settings
 from hogwild.envs.ids import EnvPlan, plan_env
-from hogwild.envs.make import make_one
+from hogwild.envs.make import layout_of, make_one
 from hogwild.errors import UsageError
 from hogwild.maths import categorical
 from hogwild.policies.flat import FlatLayout
 from hogwild.policies.policy import Policy
-from hogwild.policies.spec import PolicySpec
 from hogwild.runs.checkpoint import Checkpoint
 
 
 class Agent:
     """A policy with its weights; `predict` follows Stable-Baselines3's protocol, so tools made for it work here."""
 
-    def __init__(
-        self, settings: Settings, spec: PolicySpec, checkpoint: Checkpoint, source: Path, seed: int = 0
-    ) -> None:
+    def __init__(self, settings: Settings, checkpoint: Checkpoint, source: Path, seed: int = 0) -> None:
         from hogwild.session import load_weights
 
         self.settings = settings
-        self.spec = spec
+        self.layout = layout_of(self.plan, settings.environment)
+        self.spec = self.layout.spec
         self.source = source
         self.steps = int(checkpoint.state["progress"]["steps"])
         self.carried: list[dict[str, float]] = [c for worker in checkpoint.state["carried"] for c in worker]
-        self.policy = Policy(spec, settings.policy)
+        self.policy = Policy(self.spec, settings.policy)
         layout = FlatLayout(self.policy)
         load_weights(layout, layout.bind(self.policy), checkpoint.weights)
         self.policy.eval()
@@ -76,7 +74,7 @@ class Agent:
         if episode_start is not None:
             starts = torch.from_numpy(np.atleast_1d(np.asarray(episode_start, dtype=bool)))
         out = self.policy(torch.from_numpy(batch)[None], memory, starts[None])
-        actions = self._choose(out.log_probs[0], deterministic).numpy()
+        actions = self._choose(out.log_probs[0], deterministic).numpy() + self.spec.first_action
         following = (out.state.numpy(),) if self.policy.memory.state_size else None
         return (actions[0] if is_single else actions), following
 
@@ -86,17 +84,15 @@ class Agent:
         return categorical.sample(log_probs, torch.rand(len(log_probs), generator=self.generator))
 
     def _batch_of(self, observation: np.ndarray) -> tuple[np.ndarray, bool]:
-        shape = self.spec.observation_shape
-        channels_last = (*shape[1:], shape[0])
-        for is_single, offset in ((True, 0), (False, 1)):
-            given = observation.shape[offset:]
-            if observation.ndim == len(shape) + offset and given in (shape, channels_last):
-                batch = observation[None] if is_single else observation
-                if given != shape:
-                    batch = np.moveaxis(batch, -1, 1)
-                return np.ascontiguousarray(batch, dtype=self.spec.observation_dtype), is_single
-        flat = int(np.prod(shape))
-        if len(shape) == 1 and observation.size % flat == 0:
-            is_single = observation.size == flat and observation.shape[:1] != (1,)
-            return observation.reshape(-1, flat).astype(np.float32), is_single
-        raise UsageError(f"The agent sees observations of shape {shape}, one or a batch, not {observation.shape}.")
+        """The observations as the policy wants them, and whether it was a single one."""
+        seen = self.spec.observation_shape
+        for shape in (self.layout.shape, seen):
+            for is_single, given in ((True, observation.shape), (False, observation.shape[1:])):
+                if given == shape:
+                    batch = observation[None] if is_single else observation
+                    if shape == self.layout.shape:
+                        return self.layout.arrange(batch), is_single
+                    return np.ascontiguousarray(batch, dtype=self.spec.observation_dtype), is_single
+        raise UsageError(
+            f"The agent sees observations of shape {self.layout.shape}, one or a batch, not {observation.shape}."
+        )

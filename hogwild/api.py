@@ -1,6 +1,5 @@
 """The Python interface: as small as the command line, and the same settings."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +7,10 @@ from hogwild.agent import Agent
 from hogwild.config.settings import Settings
 from hogwild.display import Silent
 from hogwild.evaluation import Evaluation, evaluate
-from hogwild.policies.spec import PolicySpec
 from hogwild.resolve import layer, read_file
 from hogwild.runs.find import find_checkpoint, find_run
 from hogwild.runs.folder import RunFolder, read_json
-from hogwild.runs.writers import read_rows
+from hogwild.runs.writers import EPISODE_COLUMNS, read_episodes, read_rows
 from hogwild.training import resume_training, start_training
 
 
@@ -47,8 +45,8 @@ class Run:
 
     def episodes(self) -> list[dict[str, float]]:
         """All finished games: step, seconds, worker, return, length."""
-        with open(self.folder.episodes, encoding="utf-8", newline="") as file:
-            return [{k: float(v) for k, v in row.items()} for row in csv.DictReader(file)]
+        rows = read_episodes(self.folder.episodes)
+        return [dict(zip(EPISODE_COLUMNS, map(float, row), strict=True)) for row in rows]
 
     def load(self, checkpoint: str = "newest", seed: int = 0) -> Agent:
         """The trained agent of a checkpoint: 'newest', 'best', or a step."""
@@ -88,8 +86,4 @@ def load(
     folder = run if isinstance(run, RunFolder) else run.folder if isinstance(run, Run) else find_run(str(run), runs)
     path, content = find_checkpoint(folder, checkpoint)
     settings = Settings().update(**read_file(folder.config))
-    environment = read_json(folder.meta)["environment"]
-    spec = PolicySpec(
-        tuple(environment["observation_shape"]), environment["observation_dtype"], environment["num_actions"]
-    )
-    return Agent(settings, spec, content, path, seed)
+    return Agent(settings, content, path, seed)

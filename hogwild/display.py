@@ -1,6 +1,7 @@
 """What a training tells whoever watches it."""
 
 import dataclasses
+import sys
 from pathlib import Path
 from typing import Protocol
 
@@ -21,6 +22,10 @@ class Display(Protocol):
         """Something happened; `row` is there when a new row of metrics is."""
         ...
 
+    def warn(self, message: str) -> None:
+        """Something is not as it should be, but training goes on."""
+        ...
+
     def end(self, outcome: "Outcome") -> None:
         """Training is over."""
         ...
@@ -39,6 +44,10 @@ class Silent:
     def update(self, progress: Progress, row: dict[str, float] | None, workers: list[WorkerStatus]) -> None:
         """Show nothing."""
 
+    def warn(self, message: str) -> None:
+        """Warnings are shown even by who shows nothing."""
+        print(f"hogwild: {message}", file=sys.stderr)
+
     def end(self, outcome: "Outcome") -> None:
         """Show nothing."""
 
@@ -55,5 +64,5 @@ class Outcome:
     signal: int  # the signal that ended it, or 0
     steps: int
     seconds: float
-    return_mean: float
+    return_mean: float | None  # of the last 100 games; None if none has ended
     checkpoint: Path | None

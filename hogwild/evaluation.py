@@ -1,6 +1,7 @@
 """How good an agent is: whole games, raw scores, under the preprocessing it was trained with."""
 
 import dataclasses
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
@@ -34,7 +35,7 @@ class Evaluation:
         return {
             "episodes": len(self.returns),
             "mean": mean,
-            "interval_95": interval,
+            "interval_95": None if math.isnan(interval) else interval,
             "median": float(np.median(self.returns)),
             "best": max(self.returns),
             "worst": min(self.returns),
@@ -110,6 +111,7 @@ class Player:
         """One action for each environment."""
         with torch.no_grad():
             actions, self.state = self.agent.predict(observations, self.state, first, self.greedy)
+        actions = actions - self.agent.spec.first_action
         if self.epsilon:
             explore = self.random.random(self.envs) < self.epsilon
             actions = np.where(explore, self.random.integers(self.agent.spec.num_actions, size=self.envs), actions)

@@ -5,8 +5,7 @@ import time
 from collections import deque
 from typing import Any
 
-from hogwild.report import Report
-from hogwild.rollout import Episode
+from hogwild.report import Episode, Report
 
 RECENT = 100  # episodes
 

@@ -5,6 +5,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 
+@dataclass(frozen=True)
+class Episode:
+    """One whole game: its raw score, its length, and when it ended."""
+
+    episode_return: float
+    length: int  # steps
+    step: int  # of all environments together, when it was reported
+    worker: int
+    seconds: float  # of training, when it was reported
+
+
 @dataclass
 class Report:
     """Mergeable statistics of one or several rollouts of one worker."""

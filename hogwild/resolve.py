@@ -10,7 +10,7 @@ from typing import Any
 from hogwild.config.settings import Settings, setting_groups
 from hogwild.config.suggest import unknown
 from hogwild.envs.ids import EnvPlan, plan_env
-from hogwild.envs.make import solved_at, spec_of
+from hogwild.envs.make import layout_of, solved_at
 from hogwild.errors import UsageError
 from hogwild.policies.spec import PolicySpec
 from hogwild.validate import problems
@@ -74,7 +74,9 @@ def layer(env: str = "", preset: str = "", file: str = "", **changes: Any) -> Se
     >>> layer("CartPole-v1", entropy=0.02).objective.entropy
     (0.02,)
     """
-    given = (read_preset(preset) if preset else {}) | (read_file(file) if file else {}) | changes
+    from_file = read_file(file) if file else {}
+    from_file.pop("name", None)  # another run's config.toml has its settings, not its place
+    given = (read_preset(preset) if preset else {}) | from_file | changes
     if env:
         given["env"] = env
     named = Settings().update(**given)
@@ -122,7 +124,7 @@ def _normalisation(settings: Settings, plan: EnvPlan, spec: PolicySpec) -> str:
 
 
 def _spec_of(plan: EnvPlan, settings: Settings) -> PolicySpec:
-    return spec_of(plan, settings.environment)
+    return layout_of(plan, settings.environment).spec
 
 
 def available_cores() -> int:

@@ -6,17 +6,6 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class Episode:
-    """One whole game: its raw score, its length, and when it ended."""
-
-    episode_return: float
-    length: int  # steps
-    step: int  # of all environments together, when it was reported
-    worker: int
-    seconds: float  # of training, when it was reported
-
-
-@dataclass(frozen=True)
 class Rollout:
     """T steps of N environments by one worker. All tensors are time-major."""
 

@@ -6,7 +6,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+import traceback
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -66,11 +67,14 @@ class Training:
                 self._take(self.engine.stop(), writer)
             return self._finish(writer, reason)
         except HogwildError as error:
-            self._fail(writer, error)
+            self._fail(writer, error if error.details else error.with_details(traceback.format_exc()))
             raise
-        except BaseException:
+        except KeyboardInterrupt:  # the second Ctrl-C: what was saved before has to do
             self.engine.kill()
-            self._write_status("stopped at once")
+            self._write_status("interrupted")
+            raise
+        except BaseException as error:
+            self._fail(writer, HogwildError(repr(error)).with_details(traceback.format_exc()))
             raise
         finally:
             self.engine.kill()
@@ -150,7 +154,7 @@ class Training:
         checkpoint = self.session.checkpoint()
         whole = Checkpoint(checkpoint.weights, checkpoint.learner, checkpoint.state | state)
         path = write_checkpoint(self.folder.checkpoints, steps, whole)
-        remove_old(self.folder.checkpoints, self.settings.run.keep_checkpoints, self.best_checkpoint)
+        remove_old(path, self.settings.run.keep_checkpoints, self.best_checkpoint)
         return path
 
     def _finish(self, writer: RunWriter, reason: str) -> Outcome:
@@ -183,13 +187,14 @@ class Training:
 
     def _outcome(self, reason: str, checkpoint: Path | None) -> Outcome:
         progress = self.progress
+        mean = progress.return_mean if progress.recent else None
         return Outcome(
             self.folder.path,
             reason,
             self.signal,
             progress.steps,
             progress.seconds,
-            progress.return_mean,
+            mean,
             checkpoint,
         )
 
@@ -217,13 +222,18 @@ class Training:
 def start_training(settings: Settings, display: Display, overwrite: bool = False) -> Outcome:
     """Train in a new run folder."""
     resolved = resolve(settings)
-    name = settings.run.name or default_name(settings.env, settings.execution.seed)
+    name = settings.run.name or default_name(settings.env, settings.execution.seed, Path(settings.run.runs))
     resolved = dataclasses.replace(resolved, settings=resolved.settings.update(name=name))
     folder = RunFolder(Path(settings.run.runs) / name)
-    training = _prepare(resolved, folder, display, lambda: folder.create(overwrite))
-    folder.write_settings(resolved.settings)
-    folder.write_meta(describe_run(resolved, training.session.seeds()))
-    return _run_locked(training)
+    folder.create(overwrite)
+    folder.lock()
+    try:
+        training = Training(resolved, folder, display)
+        folder.write_settings(resolved.settings)
+        folder.write_meta(describe_run(resolved, training.session.seeds()))
+        return training.run()
+    finally:
+        folder.unlock()
 
 
 def resume_training(path: Path, display: Display, **changes: Any) -> Outcome:
@@ -231,27 +241,15 @@ def resume_training(path: Path, display: Display, **changes: Any) -> Outcome:
     folder = RunFolder(path)
     settings = Settings().update(**read_file(folder.config) | changes | {"name": folder.name})
     resolved = resolve(settings)
-    training = _prepare(resolved, folder, display, lambda: None)
-    for complaint in training.resume():
-        folder.note(complaint)
-    if changes:
-        folder.write_settings(resolved.settings)
-    folder.note(f"resumed at step {training.progress.steps:,}")
-    return _run_locked(training)
-
-
-def _prepare(resolved: Resolved, folder: RunFolder, display: Display, make: Callable[[], None]) -> Training:
-    make()
     folder.lock()
     try:
-        return Training(resolved, folder, display)
-    except BaseException:
-        folder.unlock()
-        raise
-
-
-def _run_locked(training: Training) -> Outcome:
-    try:
+        training = Training(resolved, folder, display)
+        for complaint in training.resume():
+            folder.note(complaint)
+            display.warn(complaint)
+        if changes:
+            folder.write_settings(resolved.settings)
+        folder.note(f"resumed at step {training.progress.steps:,}")
         return training.run()
     finally:
-        training.folder.unlock()
+        folder.unlock()

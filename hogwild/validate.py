@@ -39,8 +39,6 @@ def _ranges(settings: Settings) -> Iterator[str]:
         yield from _each(name, flat[name], lambda v: 0 <= v < float("inf"), "must not be negative")
     for name in ("frame_skip", "frame_limit"):
         yield from _each(name, flat[name], lambda v: v >= 1, "must be at least 1")
-    yield from _each("sticky", flat["sticky"], lambda v: 0 <= v < 1, "must be at least 0 and less than 1")
-    yield from _each("dropout", flat["dropout"], lambda v: 0 <= v < 1, "must be at least 0 and less than 1")
 
 
 def _each(name: str, values: object, fits: Callable[[float], bool], rule: str) -> Iterator[str]:

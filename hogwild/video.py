@@ -8,7 +8,7 @@ import numpy as np
 
 from hogwild.agent import Agent
 from hogwild.envs.make import make_one
-from hogwild.errors import EnvironmentFailed, RunFolderError
+from hogwild.errors import EnvironmentFailed, RunFolderError, UsageError
 from hogwild.evaluation import Player, whole_games
 from hogwild.worker import worker_seeds
 
@@ -19,6 +19,8 @@ FILM_SEEDS = 0xF11A
 
 def film(agent: Agent, path: Path, *, greedy: bool = False, epsilon: float = 0.0, seed: int = 0) -> tuple[float, int]:
     """Film one whole game to an MP4 file; answers its return and its number of frames."""
+    if path.is_dir():
+        raise UsageError(f"--video {path}: that is a folder; give the name of a file.")
     camera = Camera(path)
     plan = whole_games(agent.plan)
     settings = agent.settings.environment
@@ -35,6 +37,8 @@ def film(agent: Agent, path: Path, *, greedy: bool = False, epsilon: float = 0.0
         raise RunFolderError(f"Cannot film to '{path}': {error}") from None
     finally:
         camera.close()
+    if not path.is_file() or path.stat().st_size == 0:
+        raise RunFolderError(f"Cannot film to '{path}': ffmpeg wrote nothing.")
     return score, camera.frames
 
 
@@ -42,7 +46,6 @@ def _play(env: Any, player: Player, seed: int, camera: "Camera", films_itself: b
     from gymnasium.error import DependencyNotInstalled
 
     fps = int(env.metadata.get("render_fps", 30))
-    layout = player.agent.spec.observation_shape
     observation, _ = env.reset(seed=seed)
     first, score = np.ones(1, dtype=bool), 0.0
     while True:
@@ -52,8 +55,7 @@ def _play(env: Any, player: Player, seed: int, camera: "Camera", films_itself: b
             except DependencyNotInstalled as error:
                 raise EnvironmentFailed(f"'{env.spec.id}' cannot be filmed: {error}") from None
         batch = np.asarray(observation)[None]
-        batch = batch.reshape(1, -1) if len(layout) == 1 else batch
-        action = int(player.act(batch, first)[0]) + int(getattr(env.action_space, "start", 0))
+        action = int(player.act(batch, first)[0]) + player.agent.spec.first_action
         observation, reward, terminated, truncated, info = env.step(action)
         score += float(reward)
         first = np.zeros(1, dtype=bool)
@@ -69,8 +71,10 @@ class Camera:
         self.frames = 0
         self.writer: Generator[None, bytes, None] | None = None
 
-    def take(self, frame: np.ndarray, fps: int, size: tuple[int, int] | None = None) -> None:
+    def take(self, frame: np.ndarray | None, fps: int, size: tuple[int, int] | None = None) -> None:
         """Add a frame [height, width, 3], shown at `size` (width, height) if given."""
+        if frame is None:
+            raise EnvironmentFailed("The environment cannot be filmed: its render() shows nothing.")
         if self.writer is None:
             self.writer = self._open(frame, fps, size)
         self.writer.send(np.ascontiguousarray(frame).tobytes())

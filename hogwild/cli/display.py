@@ -73,9 +73,9 @@ def time_left(progress: Progress, resolved: Resolved) -> str:
 
 def end_lines(outcome: Outcome) -> list[str]:
     """What to say when a training is over."""
+    result = "no game finished" if outcome.return_mean is None else f"mean return {outcome.return_mean:.2f}"
     lines = [
-        f"{outcome.reason} · {outcome.steps:,} steps in {duration(outcome.seconds)} · "
-        f"mean return {outcome.return_mean:.2f}",
+        f"{outcome.reason} · {outcome.steps:,} steps in {duration(outcome.seconds)} · {result}",
         f"run          {outcome.folder}",
         f"next         hogwild eval {outcome.folder} --video game.mp4",
     ]
@@ -117,6 +117,10 @@ class PlainLines:
             f"gradient {_number(row, 'gradient/norm')}",
         ]
         print("  ".join(parts), flush=True)
+
+    def warn(self, message: str) -> None:
+        """Print a warning."""
+        print(f"hogwild: {message}", file=sys.stderr)
 
     def end(self, outcome: Outcome) -> None:
         """Print how it ended."""
@@ -221,6 +225,10 @@ class LivePanel:
         if len(workers) > 32:
             text.append(f"and {len(workers) - 32} more")
         return text
+
+    def warn(self, message: str) -> None:
+        """Print a warning above the panel."""
+        self.console.print(f"[yellow]{message}[/]", highlight=False)
 
     def end(self, outcome: Outcome) -> None:
         """Stop redrawing and say how it ended."""

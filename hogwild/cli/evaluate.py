@@ -5,11 +5,15 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tyro
 
 from hogwild.cli.arguments import parse
 from hogwild.errors import UsageError
+
+if TYPE_CHECKING:
+    from hogwild.agent import Agent
 
 
 @dataclass(frozen=True)
@@ -59,29 +63,33 @@ def main(arguments: list[str]) -> int:
             seed=given.seed,
             on_episode=lambda count, score: advance(count, score),
         )
-    summary = result.summary()
-    figures = {"run": given.run, "checkpoint": agent.source.name, "steps": agent.steps, **summary}
-    if given.video:
-        from hogwild.video import film
-
-        score, frames = film(agent, Path(given.video), greedy=given.greedy, epsilon=given.epsilon, seed=given.seed)
-        figures["video"] = {"file": given.video, "return": score, "frames": frames}
+    figures = {"run": given.run, "checkpoint": agent.source.name, "steps": agent.steps, **result.summary()}
     if not given.json:
         _print(figures)
+    if given.video:
+        figures["video"] = _film(agent, given)
     print(json.dumps(figures))
     return 0
 
 
+def _film(agent: "Agent", given: Evaluate) -> dict[str, object]:
+    from hogwild.video import film
+
+    score, frames = film(agent, Path(given.video), greedy=given.greedy, epsilon=given.epsilon, seed=given.seed)
+    if not given.json:
+        print(f"filmed a game of {score:g} to {given.video} ({frames:,} frames)")
+    return {"file": given.video, "return": score, "frames": frames}
+
+
 def _print(figures: "dict[str, object]") -> None:
     print(f"{figures['run']} at step {figures['steps']:,} ({figures['checkpoint']})")
+    interval = figures["interval_95"]
+    spread = "" if interval is None else f" ± {interval:.2f} (95 %)"
     print(
-        f"return {figures['mean']:.2f} ± {figures['interval_95']:.2f} (95 %), median {figures['median']:g}, "
+        f"return {figures['mean']:.2f}{spread}, median {figures['median']:g}, "
         f"best {figures['best']:g}, worst {figures['worst']:g}; {figures['episodes']} whole games, "
         f"{figures['actions']}, {figures['length_mean']:.0f} steps each"
     )
-    video = figures.get("video")
-    if isinstance(video, dict):
-        print(f"filmed a game of {video['return']:g} to {video['file']} ({video['frames']:,} frames)")
 
 
 class _Bar:

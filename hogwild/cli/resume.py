@@ -34,19 +34,26 @@ class Resume:
 def main(arguments: list[str]) -> int:
     """Resume."""
     given = parse(Resume, "resume", arguments)
-    from hogwild.api import Run
-    from hogwild.training import resume_training
+    from hogwild.config.settings import Settings
+    from hogwild.resolve import read_file
+    from hogwild.runs.find import find_run
+    from hogwild.runs.folder import read_json
 
-    run = Run(given.run, given.runs)
+    run = find_run(given.run, given.runs)
     wanted = {"steps": given.steps, "minutes": given.minutes, "until_return": given.until_return}
     changes = {name: value for name, value in wanted.items() if value is not None}
-    settings = run.settings.update(**changes)
-    limit, done = settings.run.steps, int(run.status.get("steps", 0))
+    settings = Settings().update(**read_file(run.config) | changes)
+    limit, done = settings.run.steps, int(read_json(run.status).get("steps", 0))
     if limit and done >= limit:
         if changes:
             raise UsageError(f"Run '{run.name}' already has {done:,} steps.")
-        print(f"Run '{run.name}' has finished its {limit:,} steps; give --steps for more.")
+        if given.json:
+            print(json.dumps({"folder": str(run.path), "reason": "already finished", "steps": done}))
+        else:
+            print(f"Run '{run.name}' has finished its {limit:,} steps; give --steps for more.")
         return 0
+    from hogwild.training import resume_training
+
     outcome = resume_training(run.path, make_display(given.quiet or given.json), **changes)
     if given.json:
         print(json.dumps(dataclasses.asdict(outcome), default=str))

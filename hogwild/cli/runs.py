@@ -75,4 +75,7 @@ def print_table(rows: list[dict[str, Any]]) -> None:
             "–" if row["return_mean"] is None else f"{row['return_mean']:.2f}",
             "–" if row["return_best"] is None else f"{row['return_best']:g}",
         )
-    Console().print(table)
+    console = Console()
+    if not console.is_terminal:  # nobody's window ends at 80 characters there
+        console.width = 1000
+    console.print(table)

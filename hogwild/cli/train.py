@@ -106,7 +106,10 @@ def _changed_stop_rules(train: Train) -> dict[str, Any]:
 def _wants_to_resume(path: Path) -> bool:
     if not sys.stdin.isatty():
         return False
-    answer = input(f"Run '{path}' exists. Go on with it? [Y/n] ")
+    try:
+        answer = input(f"Run '{path}' exists. Go on with it? [Y/n] ")
+    except EOFError:
+        return False
     return answer.strip().lower() in ("", "y", "yes")
 
 

@@ -80,6 +80,8 @@ class InlineEngine:
 
     def worker_states(self) -> list[dict[str, Any] | None]:
         """State of every worker, and of the order in which they take turns."""
+        if len(self.workers) < len(self.statuses):  # not all could be built
+            return [None for _ in self.statuses]
         return [worker.save() for worker in self.workers]
 
     def load_worker_states(self, states: list[dict[str, Any] | None], schedule: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ doing. Each has one pipe to the coordinator, so that a death is seen at once and
 
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,7 +48,7 @@ class ProcessEngine:
         """Spawn all workers; they build their environments side by side."""
         self.shared.share()
         context = multiprocessing.get_context("spawn")
-        with one_thread_per_process():
+        with one_thread_per_process(), signals_held_back():
             for status in self.statuses:
                 ours, theirs = context.Pipe()
                 carried = self._carried[status.rank % len(self._carried)]
@@ -159,6 +160,17 @@ def one_thread_per_process() -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+@contextmanager
+def signals_held_back() -> Iterator[None]:
+    """Children started inside are deaf to Ctrl-C and SIGTERM until they have said what to do about them."""
+    held = (signal.SIGINT, signal.SIGTERM)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _error_of_worker(rank: int, kind: str, message: str, traceback: str) -> HogwildError:

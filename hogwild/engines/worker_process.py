@@ -29,7 +29,9 @@ def worker_main(
     pipe: Connection,
 ) -> None:
     """Work until told to stop; whatever goes wrong is told to the coordinator before ending."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the coordinator decides when to stop
+    for number in (signal.SIGINT, signal.SIGTERM):  # the coordinator decides when to stop
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         import torch

@@ -67,6 +67,8 @@ def _save_layer(layer: Any) -> dict[str, Any]:
 
 
 def _saved(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind not in "biuf":
+        raise Unsavable(f"an array of {value.dtype}")
     if value is None or isinstance(value, bool | int | float | str | np.ndarray | np.generic):
         return value.copy() if isinstance(value, np.ndarray) else value
     if isinstance(value, np.random.Generator):

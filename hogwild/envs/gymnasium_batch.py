@@ -1,6 +1,7 @@
 """Any Gymnasium environment with discrete actions and array observations, in batches."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
@@ -27,38 +28,31 @@ class GymnasiumBatch:
             "be made",
             lambda: SyncVectorEnv([make] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP, copy=False),
         )
-        self.layout, self.spec = read_spaces(name, self.envs.single_observation_space, self.envs.single_action_space)
+        self.layout = read_spaces(name, self.envs.single_observation_space, self.envs.single_action_space)
+        self.spec = self.layout.spec
         self.has_lives = getattr(self.envs.envs[0].unwrapped, "has_lives", False)
-        self.first_action = int(getattr(self.envs.single_action_space, "start", 0))
 
     def reset(self, seeds: list[int]) -> np.ndarray:
         """First observations."""
         observations, _ = guarded(self.name, "reset", lambda: self.envs.reset(seed=list(seeds)))
-        return self._arrange(observations)
+        return self.layout.arrange(observations)
 
     def step(self, actions: np.ndarray) -> Step:
         """Take one action in every environment."""
         observations, rewards, terminated, truncated, info = guarded(
-            self.name, "step", lambda: self.envs.step(actions + self.first_action)
+            self.name, "step", lambda: self.envs.step(actions + self.spec.first_action)
         )
         ended = terminated | truncated
         if not ended.any():
-            return Step(self._arrange(observations), rewards, terminated, truncated, ended, None)
+            return Step(self.layout.arrange(observations), rewards, terminated, truncated, ended, None)
         final = np.array(observations)
         for index in np.flatnonzero(ended):
             final[index] = info["final_obs"][index]
         game_over = ended & info["final_info"]["game_over"] if self.has_lives else ended
         truncated = truncated & ~terminated
-        return Step(self._arrange(observations), rewards, terminated, truncated, game_over, self._arrange(final))
-
-    def _arrange(self, observations: Any) -> np.ndarray:
-        if self.layout == "picture, channels last":
-            return np.ascontiguousarray(np.moveaxis(observations, -1, 1), dtype=self.spec.observation_dtype)
-        if self.layout == "plain picture":
-            return np.asarray(observations, dtype=self.spec.observation_dtype)[:, None]
-        if self.layout == "vector":
-            return np.asarray(observations, dtype=np.float32).reshape(self.num_envs, -1)
-        return np.asarray(observations, dtype=self.spec.observation_dtype)
+        return Step(
+            self.layout.arrange(observations), rewards, terminated, truncated, game_over, self.layout.arrange(final)
+        )
 
     def state(self) -> dict[str, Any] | None:
         """State of every environment, or None if one cannot be saved."""
@@ -89,27 +83,46 @@ class GymnasiumBatch:
         self.envs.close()
 
 
-def read_spaces(name: str, observation: Any, action: Any) -> tuple[str, PolicySpec]:
-    """How observations are laid out, and what the policy has to know; other spaces are refused by name.
+@dataclass(frozen=True)
+class Layout:
+    """How an environment lays out its observations, and what a policy gets to see of them."""
+
+    kind: str
+    shape: tuple[int, ...]  # as the environment has it
+    spec: PolicySpec
+
+    def arrange(self, observations: Any) -> np.ndarray:
+        """A batch of observations as the policy wants them: pictures channels first, everything else flat."""
+        batch = np.asarray(observations, dtype=self.spec.observation_dtype)
+        if self.kind == "picture, channels last":
+            return np.ascontiguousarray(np.moveaxis(batch, -1, 1))
+        return batch.reshape(len(batch), *self.spec.observation_shape)
+
+
+def read_spaces(name: str, observation: Any, action: Any) -> Layout:
+    """The layout of an environment's observations; spaces that cannot be trained on are refused by name.
 
     >>> cart = gymnasium.make("CartPole-v1")
-    >>> read_spaces("CartPole-v1", cart.observation_space, cart.action_space)[1]
-    PolicySpec(observation_shape=(4,), observation_dtype='float32', num_actions=2)
+    >>> read_spaces("CartPole-v1", cart.observation_space, cart.action_space).spec.observation_shape
+    (4,)
     """
     spaces = gymnasium.spaces
     if not isinstance(action, spaces.Discrete):
         raise UsageError(f"'{name}' has actions {action}; Hogwild trains environments with Discrete actions.")
     if not isinstance(observation, spaces.Box):
         raise UsageError(f"'{name}' has observations {observation}; Hogwild trains on Box observations.")
-    shape, actions = observation.shape, int(action.n)
+    shape = observation.shape
+    seen: tuple[int, ...]
     dtype = "uint8" if observation.dtype == np.uint8 else "float32"
     if len(shape) == 3 and shape[2] <= 4 and min(shape[:2]) >= SMALLEST_PICTURE:
-        return "picture, channels last", PolicySpec((shape[2], *shape[:2]), dtype, actions)
-    if len(shape) == 3 and min(shape[1:]) >= SMALLEST_PICTURE:
-        return "picture, channels first", PolicySpec(shape, dtype, actions)
-    if len(shape) == 2 and min(shape) >= SMALLEST_PICTURE:
-        return "plain picture", PolicySpec((1, *shape), dtype, actions)
-    return "vector", PolicySpec((int(np.prod(shape)),), "float32", actions)
+        kind, seen = "picture, channels last", (shape[2], *shape[:2])
+    elif len(shape) == 3 and min(shape[1:]) >= SMALLEST_PICTURE:
+        kind, seen = "picture, channels first", shape
+    elif len(shape) == 2 and min(shape) >= SMALLEST_PICTURE:
+        kind, seen = "plain picture", (1, *shape)
+    else:
+        kind, seen, dtype = "vector", (int(np.prod(shape)),), "float32"
+    return Layout(kind, shape, PolicySpec(seen, dtype, int(action.n), int(action.start)))
 
 
 def guarded(name: str, action: str, call: Callable[[], Any]) -> Any:

@@ -11,10 +11,9 @@ from hogwild.config.settings import EnvSettings
 from hogwild.envs.atari import AtariBatch
 from hogwild.envs.atari_game import AtariGame
 from hogwild.envs.batch import EnvBatch
-from hogwild.envs.gymnasium_batch import GymnasiumBatch, guarded, read_spaces
+from hogwild.envs.gymnasium_batch import GymnasiumBatch, Layout, guarded, read_spaces
 from hogwild.envs.ids import EnvPlan
 from hogwild.envs.recipes import make_recipe
-from hogwild.policies.spec import PolicySpec
 
 
 def make_batch(plan: EnvPlan, settings: EnvSettings, num_envs: int, threads: int = 1) -> EnvBatch:
@@ -49,11 +48,11 @@ def make_one(
     return gymnasium.make(plan.id, **options)
 
 
-def spec_of(plan: EnvPlan, settings: EnvSettings) -> PolicySpec:
-    """What a policy has to know of the environment, found out by making one."""
+def layout_of(plan: EnvPlan, settings: EnvSettings) -> Layout:
+    """How the environment lays out what it shows, found out by making one."""
     env = guarded(plan.id, "be made", lambda: make_one(plan, settings))
     try:
-        return read_spaces(plan.id, env.observation_space, env.action_space)[1]
+        return read_spaces(plan.id, env.observation_space, env.action_space)
     finally:
         env.close()
 

@@ -15,6 +15,7 @@ class PolicySpec:
     observation_shape: tuple[int, ...]
     observation_dtype: str
     num_actions: int
+    first_action: int = 0  # what the environment calls action 0
 
     @property
     def is_image(self) -> bool:

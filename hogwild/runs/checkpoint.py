@@ -55,9 +55,17 @@ def write_checkpoint(folder: Path, step: int, checkpoint: Checkpoint) -> Path:
         manifest = {"format": FORMAT, "step": step, "files": files}
         write_whole(temporary / MANIFEST, json.dumps(manifest, indent=2).encode())
         sync_folder(temporary)
+        replaced = folder / f".{final.name}.old"
         if final.exists():  # the same step again, such as a run that was resumed and stopped at once
-            shutil.rmtree(final)
-        os.rename(temporary, final)
+            shutil.rmtree(replaced, ignore_errors=True)
+            os.rename(final, replaced)
+        try:
+            os.rename(temporary, final)
+        except OSError:
+            if replaced.exists():
+                os.rename(replaced, final)
+            raise
+        shutil.rmtree(replaced, ignore_errors=True)
         sync_folder(folder)
     except OSError as error:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -91,7 +99,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
         raise CheckpointError(f"Checkpoint '{path}' is damaged: its {MANIFEST} cannot be read.") from None
     if made_by > FORMAT:
         raise CheckpointError(
-            f"Checkpoint '{path}' has format {made_by}, and this version of Hogwild reads up to {FORMAT}: update Hogwild."
+            f"Checkpoint '{path}' has format {made_by}, and this Hogwild reads up to {FORMAT}: update Hogwild."
         )
     return {"step": manifest.get("step", 0), "files": files}
 
@@ -130,8 +138,13 @@ def newest_checkpoint(folder: Path) -> tuple[Path, Checkpoint, list[str]]:
     raise CheckpointError(f"Nothing to load in '{folder}'. {reasons}")
 
 
-def remove_old(folder: Path, keep: int, best: str) -> None:
-    """Remove all but the newest `keep` checkpoints and the best one."""
-    for path in list_checkpoints(folder)[:-keep]:
-        if path.name != best:
+def remove_old(newest: Path, keep: int, best: str) -> None:
+    """Remove all but the newest `keep` checkpoints and the best one.
+
+    What lies beyond the newest is left over from work that a resumed run could not read, and goes too.
+    """
+    others = [path for path in list_checkpoints(newest.parent) if path != newest]
+    older = [path for path in others if path < newest]
+    for path in others:
+        if path not in older[len(older) - keep + 1 :] and path.name != best:
             shutil.rmtree(path, ignore_errors=True)

@@ -1,5 +1,6 @@
 """Writing files so that a crash leaves the old one or the new one, never half of one."""
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -23,7 +24,8 @@ def replace_file(path: Path, content: str) -> None:
         write_whole(temporary, content.encode())
         os.replace(temporary, path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise RunFolderError(f"Cannot write '{path}': {error.strerror}.") from error
 
 

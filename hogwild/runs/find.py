@@ -1,10 +1,11 @@
 """Finding runs again: by path or name, and all of a folder for tables."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
 from hogwild.config.suggest import unknown
-from hogwild.errors import CheckpointError, UsageError
+from hogwild.errors import CheckpointError
 from hogwild.runs.checkpoint import list_checkpoints, newest_checkpoint, read_checkpoint
 from hogwild.runs.folder import RunFolder, read_json
 
@@ -34,7 +35,9 @@ def list_runs(runs: str) -> list[RunFolder]:
 def find_checkpoint(folder: RunFolder, which: str = "newest") -> tuple[Path, Any]:
     """A checkpoint of a run: the 'newest' good one, the 'best', or the one of a step."""
     if which == "newest":
-        path, checkpoint, _ = newest_checkpoint(folder.checkpoints)
+        path, checkpoint, skipped = newest_checkpoint(folder.checkpoints)
+        for complaint in skipped:
+            print(f"hogwild: {complaint} Taking {path.name} instead.", file=sys.stderr)
         return path, checkpoint
     names = [p.name for p in list_checkpoints(folder.checkpoints)]
     name = str(read_json(folder.status).get("best_checkpoint")) if which == "best" else which
@@ -63,12 +66,3 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
         "return_best": status.get("return_best"),
         "created": meta.get("created", ""),
     }
-
-
-def require_run_settings(folder: RunFolder) -> dict[str, Any]:
-    """The settings file of a run, or an error that names it."""
-    from hogwild.resolve import read_file
-
-    if not folder.config.is_file():
-        raise UsageError(f"'{folder.path}' is not a run: it has no config.toml.")
-    return read_file(folder.config)

@@ -1,6 +1,7 @@
 """One run's folder: its files by name, and the rule that a run is never overwritten unasked."""
 
 import fcntl
+import itertools
 import json
 import os
 import shutil
@@ -40,8 +41,9 @@ class RunFolder:
                 )
             self.lock()
             self.unlock()
-            shutil.rmtree(self.path)
         try:
+            if self.config.exists():
+                shutil.rmtree(self.path)
             self.checkpoints.mkdir(parents=True, exist_ok=True)
             self.log.touch()
         except OSError as error:
@@ -50,13 +52,21 @@ class RunFolder:
     def lock(self) -> None:
         """Claim the folder for this process until it ends; a second claim is refused."""
         try:
-            self._lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = read_json(self.status).get("pid", "?")
-            raise RunFolderError(f"Run '{self.path}' is being trained right now by process {owner}.") from None
+            claim = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise RunFolderError(f"Cannot write to '{self.path}': {error.strerror}.") from None
+        try:
+            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(claim, 0)
+            os.pwrite(claim, str(os.getpid()).encode(), 0)
+        except BlockingIOError:
+            owner = os.pread(claim, 20, 0).decode() or "?"
+            os.close(claim)
+            raise RunFolderError(f"Run '{self.path}' is being trained right now by process {owner}.") from None
+        except OSError as error:
+            os.close(claim)
+            raise RunFolderError(f"Cannot write to '{self.path}': {error.strerror}.") from None
+        self._lock = claim
 
     def unlock(self) -> None:
         """Give up the claim."""
@@ -67,10 +77,15 @@ class RunFolder:
     def is_live(self) -> bool:
         """Whether a process is training this run now."""
         try:
-            self.lock()
-        except RunFolderError:
+            file = os.open(self.path / ".lock", os.O_RDONLY)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
             return True
-        self.unlock()
+        finally:
+            os.close(file)
         return False
 
     def write_settings(self, settings: Settings) -> None:
@@ -92,8 +107,11 @@ class RunFolder:
 
     def note(self, line: str) -> None:
         """Add a line to the run's log."""
-        with open(self.log, "a", encoding="utf-8") as file:
-            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n")
+        try:
+            with open(self.log, "a", encoding="utf-8") as file:
+                file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n")
+        except OSError as error:
+            raise RunFolderError(f"Cannot write '{self.log}': {error.strerror}.") from None
 
 
 def _plain(value: Any) -> Any:
@@ -111,11 +129,13 @@ def read_json(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def default_name(env: str, seed: int) -> str:
-    """Name for a run that was given none.
+def default_name(env: str, seed: int, runs: Path = Path("runs")) -> str:
+    """Name for a run that was given none; one that is not taken yet.
 
     >>> default_name("ALE/Pong-v5", 1).startswith("ale-pong-v5-seed1-")
     True
     """
     safe = "".join(c if c.isalnum() or c in "-_" else "-" for c in env.lower())
-    return f"{safe}-seed{seed}-{time.strftime('%Y%m%d-%H%M%S')}"
+    name = f"{safe}-seed{seed}-{time.strftime('%Y%m%d-%H%M%S')}"
+    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+    return next(n for n in names if not (runs / n).exists())

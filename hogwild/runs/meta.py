@@ -17,9 +17,10 @@ PACKAGES = ("hogwild", "torch", "numpy", "gymnasium", "ale-py", "safetensors")
 
 def describe_run(resolved: Resolved, seeds: dict[str, list[int]]) -> dict[str, Any]:
     """Everything about the making of a run that is not a setting."""
+    is_command = os.path.basename(sys.argv[0]) in ("hogwild", "__main__.py")
     return {
         "created": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-        "command": shlex.join([os.path.basename(sys.argv[0]), *sys.argv[1:]]),
+        "command": shlex.join(["hogwild" if is_command else sys.argv[0], *sys.argv[1:]]),
         "git": git_state(),
         "versions": {"python": platform.python_version()} | _versions(),
         "machine": {

@@ -21,12 +21,16 @@ def split_tree(tree: Any, prefix: str = "") -> tuple[Any, dict[str, np.ndarray]]
         if isinstance(node, np.generic):
             return walk(np.asarray(node), path) | {"scalar": True}
         if isinstance(node, dict):
-            return {key: walk(value, f"{path}/{key}") for key, value in node.items()}
+            return {key: walk(value, f"{path}/{_escaped(key)}") for key, value in node.items()}
         if isinstance(node, list | tuple):
             return [walk(value, f"{path}/{index}") for index, value in enumerate(node)]
         return node
 
     return walk(tree, prefix), arrays
+
+
+def _escaped(key: str) -> str:
+    return str(key).replace("~", "~0").replace("/", "~1")
 
 
 def join_tree(plain: Any, arrays: dict[str, np.ndarray]) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hogwild.errors import RunFolderError
-from hogwild.rollout import Episode
+from hogwild.report import Episode
 from hogwild.runs.files import replace_file
 from hogwild.runs.folder import RunFolder
 
@@ -76,7 +76,7 @@ class EventWriter:
         self.writer = EventFileWriter(str(folder))
         if resumed_at is not None:  # TensorBoard then forgets what it has after this step
             restart = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
-            self.writer.add_event(self.event(wall_time=time.time(), step=resumed_at, session_log=restart))
+            self.writer.add_event(self.event(wall_time=time.time(), step=resumed_at + 1, session_log=restart))
 
     def write(self, step: int, row: dict[str, float]) -> None:
         """Add one point to every curve."""
@@ -115,11 +115,25 @@ def read_rows(path: Path) -> list[tuple[str, dict[str, float]]]:
 
 def trim_episodes(path: Path, step: int) -> None:
     """Remove episodes after a step."""
-    if not path.exists():
-        return
-    lines = path.read_text(encoding="utf-8").splitlines()
-    kept = [line for line in lines[1:] if line.count(",") == 4 and int(line.split(",", 1)[0]) <= step]
+    kept = [",".join(values) for values in read_episodes(path) if int(values[0]) <= step]
     replace_file(path, "\r\n".join([",".join(EPISODE_COLUMNS), *kept, ""]))
+
+
+def read_episodes(path: Path) -> list[list[str]]:
+    """Whole rows of episodes; a last one that was cut in half, or damaged ones, are passed over."""
+    if not path.exists():
+        return []
+    content = path.read_bytes().decode("utf-8", errors="replace")
+    rows = [line.split(",") for line in content[: content.rfind("\n") + 1].splitlines()[1:]]
+    return [row for row in rows if len(row) == len(EPISODE_COLUMNS) and all(map(_is_number, row))]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def free_megabytes(path: Path) -> float:
