@@ -171,6 +171,7 @@ class Training:
     def _fail(self, writer: RunWriter, error: HogwildError) -> None:
         """Save what can be saved; the error itself is what the user gets to see."""
         self.engine.kill()
+        self.progress.steps, self.progress.updates = self.session.counts()
         for attempt in (
             self._save,
             writer.close,

@@ -1,9 +1,26 @@
 """Settings that make no sense, each in a sentence that says what would."""
 
+import math
 from collections.abc import Callable, Iterator
 
 from hogwild.config.settings import Settings
 from hogwild.policies.spec import SMALLEST_IMAGE, PolicySpec, encoder_kind
+
+AT_LEAST_1 = ("envs", "rollout_steps", "image_size", "frame_stack", "memory_size", "keep_checkpoints")
+FRACTIONS = ("discount", "gae_lambda", "rms_decay", "entropy_final", "learning_rate_final")
+BELOW_1 = ("beta1", "beta2", "sticky", "dropout")
+POSITIVE = ("learning_rate", "epsilon", "checkpoint_seconds", "log_seconds", "reward_scale")
+NOT_NEGATIVE = (
+    *("entropy", "value_coef", "max_grad_norm", "steps", "minutes", "workers", "seed", "encoder_size"),
+    *("schedule_steps", "normalise_steps", "noops", "reward_clip"),
+)
+RULES: tuple[tuple[tuple[str, ...], Callable[[float], bool], str], ...] = (
+    ((*AT_LEAST_1, "frame_skip", "frame_limit"), lambda v: v >= 1, "must be at least 1"),
+    (FRACTIONS, lambda v: 0 <= v <= 1, "must be between 0 and 1"),
+    (BELOW_1, lambda v: 0 <= v < 1, "must be at least 0 and less than 1"),
+    (POSITIVE, lambda v: 0 < v < math.inf, "must be greater than 0"),
+    (NOT_NEGATIVE, lambda v: 0 <= v < math.inf, "must not be negative"),
+)
 
 
 def problems(settings: Settings, spec: PolicySpec | None = None) -> list[str]:
@@ -18,27 +35,9 @@ def problems(settings: Settings, spec: PolicySpec | None = None) -> list[str]:
 
 def _ranges(settings: Settings) -> Iterator[str]:
     flat = settings.flat()
-    for name in ("envs", "rollout_steps", "image_size", "frame_stack", "memory_size", "keep_checkpoints"):
-        yield from _each(name, flat[name], lambda v: v >= 1, "must be at least 1")
-    for name in (
-        "discount",
-        "gae_lambda",
-        "beta1",
-        "beta2",
-        "rms_decay",
-        "entropy_final",
-        "learning_rate_final",
-    ):
-        yield from _each(name, flat[name], lambda v: 0 <= v <= 1, "must be between 0 and 1")
-    for name in ("learning_rate", "epsilon", "checkpoint_seconds", "log_seconds", "reward_scale"):
-        yield from _each(name, flat[name], lambda v: 0 < v < float("inf"), "must be greater than 0")
-    for name in (
-        *("entropy", "value_coef", "max_grad_norm", "steps", "minutes", "workers", "seed", "encoder_size"),
-        *("schedule_steps", "normalise_steps", "noops", "reward_clip"),
-    ):
-        yield from _each(name, flat[name], lambda v: 0 <= v < float("inf"), "must not be negative")
-    for name in ("frame_skip", "frame_limit"):
-        yield from _each(name, flat[name], lambda v: v >= 1, "must be at least 1")
+    for names, fits, rule in RULES:
+        for name in names:
+            yield from _each(name, flat[name], fits, rule)
 
 
 def _each(name: str, values: object, fits: Callable[[float], bool], rule: str) -> Iterator[str]:

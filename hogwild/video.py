@@ -8,7 +8,7 @@ import numpy as np
 
 from hogwild.agent import Agent
 from hogwild.envs.make import make_one
-from hogwild.errors import EnvironmentFailed, RunFolderError, UsageError
+from hogwild.errors import EnvironmentFailed, RunFolderError
 from hogwild.evaluation import Player, whole_games
 from hogwild.worker import worker_seeds
 
@@ -20,7 +20,7 @@ FILM_SEEDS = 0xF11A
 def film(agent: Agent, path: Path, *, greedy: bool = False, epsilon: float = 0.0, seed: int = 0) -> tuple[float, int]:
     """Film one whole game to an MP4 file; answers its return and its number of frames."""
     if path.is_dir():
-        raise UsageError(f"--video {path}: that is a folder; give the name of a file.")
+        raise RunFolderError(f"Cannot film to '{path}': that is a folder.")
     camera = Camera(path)
     plan = whole_games(agent.plan)
     settings = agent.settings.environment

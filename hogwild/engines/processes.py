@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -166,6 +167,7 @@ def one_thread_per_process() -> Iterator[None]:
 def signals_held_back() -> Iterator[None]:
     """Children started inside are deaf to Ctrl-C and SIGTERM until they have said what to do about them."""
     held = (signal.SIGINT, signal.SIGTERM)
+    resource_tracker.ensure_running()  # which would let the signals through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
     try:
         yield

@@ -78,7 +78,7 @@ def test_the_end_says_what_to_do_next(number: int, goes_on: bool) -> None:
 
 
 def test_an_end_without_any_finished_game_does_not_speak_of_nan() -> None:
-    outcome = Outcome(Path("runs/a"), "done", 0, 64, 1.0, float("nan"), None)
+    outcome = Outcome(Path("runs/a"), "done", 0, 64, 1.0, None, None)
     assert "nan" not in "\n".join(end_lines(outcome)).lower()
 
 

@@ -8,7 +8,7 @@ from hogwild.envs.atari import AtariBatch
 from hogwild.envs.atari_game import AtariGame
 from hogwild.envs.gymnasium_batch import GymnasiumBatch
 from hogwild.envs.ids import EnvPlan
-from hogwild.envs.make import make_batch, solved_at, spec_of
+from hogwild.envs.make import layout_of, make_batch, solved_at
 from hogwild.envs.protocols import PROTOCOLS
 from hogwild.envs.recipes import make_recipe
 from hogwild.errors import EnvironmentFailed
@@ -168,7 +168,7 @@ def test_only_the_standard_recipe_with_a_fixed_skip_is_stepped_in_cpp(recipe, pr
     plan = EnvPlan("pong", "pong", PROTOCOLS[protocol], recipe)
     batch = make_batch(plan, EnvSettings(), num_envs=1)
     assert type(batch) is kind
-    assert batch.spec == spec_of(plan, EnvSettings())
+    assert batch.spec == layout_of(plan, EnvSettings()).spec
     assert batch.spec.num_actions == (18 if protocol == "machado-2018" else 6)
     batch.close()
 

@@ -6,7 +6,7 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete
 from hogwild.config.settings import EnvSettings
 from hogwild.envs.gymnasium_batch import GymnasiumBatch, read_spaces
 from hogwild.envs.ids import EnvPlan
-from hogwild.envs.make import make_batch, solved_at, spec_of
+from hogwild.envs.make import layout_of, make_batch, solved_at
 from hogwild.envs.protocols import PROTOCOLS
 from hogwild.errors import EnvironmentFailed, UsageError
 from hogwild.policies.spec import PolicySpec
@@ -148,7 +148,7 @@ def act(batch, *actions):
 )
 def test_observations_are_arranged_by_their_shape(shape, dtype, layout, arranged, kept):
     batch = GymnasiumBatch("show", lambda: Show(shape, dtype), 2)
-    assert batch.layout == layout
+    assert batch.layout.kind == layout
     assert batch.spec == PolicySpec(arranged, kept, 2)
     first = batch.reset([0, 1]).copy()
     step = act(batch, 0, 1)
@@ -164,8 +164,8 @@ def test_observations_are_arranged_by_their_shape(shape, dtype, layout, arranged
 
 
 def test_the_layout_is_known_before_a_batch_is_made():
-    assert spec_of(EnvPlan(LIMITED), EnvSettings()) == PolicySpec((2,), "float32", 3)
-    assert spec_of(EnvPlan("CartPole-v1"), EnvSettings()) == PolicySpec((4,), "float32", 2)
+    assert layout_of(EnvPlan(LIMITED), EnvSettings()).spec == PolicySpec((2,), "float32", 3)
+    assert layout_of(EnvPlan("CartPole-v1"), EnvSettings()).spec == PolicySpec((4,), "float32", 2)
 
 
 # Stepping
@@ -316,7 +316,7 @@ def test_whatever_an_environment_raises_is_reported_under_its_name(place, where)
 
 def test_an_environment_that_cannot_be_made_has_no_spec_either():
     with pytest.raises(EnvironmentFailed, match="could not be made: ZeroDivisionError: oh dear"):
-        spec_of(EnvPlan(BROKEN["constructor"]), EnvSettings())
+        layout_of(EnvPlan(BROKEN["constructor"]), EnvSettings())
 
 
 def test_a_module_that_is_missing_is_reported_under_the_environments_name():

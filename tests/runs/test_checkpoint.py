@@ -258,14 +258,14 @@ def test_a_failed_second_write_of_a_step_leaves_the_first(
 def test_retention_keeps_the_newest_and_the_best(tmp_path: Path) -> None:
     for step in range(1, 7):
         write_checkpoint(tmp_path, step, content(step))
-    remove_old(tmp_path, keep=2, best="step-000000000003")
+    remove_old(tmp_path / "step-000000000006", keep=2, best="step-000000000003")
     assert [int(p.name.removeprefix("step-")) for p in list_checkpoints(tmp_path)] == [3, 5, 6]
 
 
 def test_retention_with_fewer_checkpoints_than_it_keeps_removes_nothing(tmp_path: Path) -> None:
     for step in (1, 2):
         write_checkpoint(tmp_path, step, content(step))
-    remove_old(tmp_path, keep=3, best="")
+    remove_old(tmp_path / "step-000000000002", keep=3, best="")
     assert len(list_checkpoints(tmp_path)) == 2
 
 

@@ -13,7 +13,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 import hogwild
 from hogwild.config.settings import Settings
 from hogwild.errors import RunFolderError
-from hogwild.rollout import Episode
+from hogwild.report import Episode
 from hogwild.runs.folder import RunFolder
 from hogwild.runs.writers import EPISODE_COLUMNS, RunWriter, read_rows
 
