@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from hogwild.config.settings import Settings
+from hogwild.envs.atari_game import AtariGame
 from hogwild.envs.ids import EnvPlan, plan_env
 from hogwild.envs.make import layout_of, make_one
 from hogwild.errors import UsageError
@@ -42,8 +43,11 @@ class Agent:
         return plan_env(self.settings)
 
     def make_env(self, render_mode: str | None = None) -> gymnasium.Env[Any, Any]:
-        """One environment with the preprocessing that the agent was trained with."""
-        return make_one(self.plan, self.settings.environment, render_mode=render_mode)
+        """One environment with the preprocessing that the agent was trained with, and whole games as episodes."""
+        env = make_one(self.plan.of_whole_games(), self.settings.environment, render_mode=render_mode)
+        if isinstance(env, AtariGame) and self.carried:
+            env.load_carried(self.carried[0])
+        return env
 
     @torch.no_grad()
     def predict(

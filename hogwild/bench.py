@@ -96,7 +96,7 @@ class PausedTraining:
     """Real workers on real shared weights, paused between measurements."""
 
     def __init__(self, resolved: Resolved, workers: int) -> None:
-        settings = resolved.settings.update(workers=workers, engine="processes")
+        settings = resolved.settings.update(workers=workers, engine="processes", steps=0)
         self.session = Session(dataclasses.replace(resolved, settings=settings))
         engine = self.session.engine
         assert isinstance(engine, ProcessEngine)
@@ -154,6 +154,7 @@ class BareEnvironments:
                 ours, theirs = context.Pipe()
                 process = context.Process(target=_step_bare, args=(settings, rank, theirs), daemon=True)
                 process.start()
+                theirs.close()
                 self.pipes.append(ours)
                 self.processes.append(process)
         for pipe in self.pipes:

@@ -39,5 +39,15 @@ class RunFolderError(HogwildError):
     exit_code = 5
 
 
+class NotFinite(HogwildError):
+    """A gradient or weight is no number any more: training cannot go on from here."""
+
+    exit_code = 6
+
+
 class CheckpointError(RunFolderError):
     """A checkpoint is missing, damaged, or does not fit."""
+
+
+class NewerFormat(CheckpointError):
+    """A checkpoint was made by a newer Hogwild."""

@@ -1,6 +1,5 @@
 """How good an agent is: whole games, raw scores, under the preprocessing it was trained with."""
 
-import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ import numpy as np
 import torch
 
 from hogwild.agent import Agent
-from hogwild.envs.ids import EnvPlan
 from hogwild.envs.make import make_batch
 from hogwild.maths.statistics import mean_with_interval
 from hogwild.resolve import available_cores
@@ -65,7 +63,7 @@ def evaluate(
     quota = np.full(envs, episodes // envs)
     quota[: episodes % envs] += 1
     seeds = worker_seeds(seed, EVALUATION_SEEDS, 0, envs + 1)
-    batch = make_batch(whole_games(agent.plan), agent.settings.environment, envs, threads=available_cores())
+    batch = make_batch(agent.plan.of_whole_games(), agent.settings.environment, envs, threads=available_cores())
     batch.load_carried(agent.carried)
     player = Player(agent, envs, greedy, epsilon, seeds[0])
     returns: list[list[float]] = [[] for _ in range(envs)]
@@ -86,13 +84,6 @@ def evaluate(
             score[i] = length[i] = 0
     batch.close()
     return Evaluation(list(chain(*returns)), list(chain(*lengths)), player.describe())
-
-
-def whole_games(plan: EnvPlan) -> EnvPlan:
-    """The same environment where a lost life does not end anything."""
-    if plan.protocol is None:
-        return plan
-    return dataclasses.replace(plan, protocol=dataclasses.replace(plan.protocol, life_loss=False))
 
 
 class Player:

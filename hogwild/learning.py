@@ -1,11 +1,13 @@
 """Gradients from rollouts, and weights from gradients. Nothing here knows of threads, processes or sockets."""
 
+import math
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from hogwild.config.settings import Settings, of_worker
+from hogwild.errors import NotFinite
 from hogwild.maths.schedules import linear
 from hogwild.objectives import Objective
 from hogwild.optimizers import Optimizer, make_optimizer
@@ -45,6 +47,8 @@ class GradientComputer:
         for view, gradient in zip(self.views, torch.autograd.grad(loss, self.parameters), strict=True):
             view.copy_(gradient)
         norm = self.flat.norm().item()
+        if not math.isfinite(norm):
+            raise NotFinite(f"The gradient is not finite at step {step:,}. Try a smaller --learning-rate.")
         if 0 < self.max_norm < norm:
             self.flat.mul_(self.max_norm / norm)
         metrics["gradient/norm"] = norm
@@ -60,7 +64,7 @@ class Learner:
         self.optimizer: Optimizer = make_optimizer(settings.optimizer, weights, statistics)
         self.initial_rate = of_worker(settings.optimizer.learning_rate, rank)
         self.final_fraction = settings.optimizer.learning_rate_final
-        self.schedule_steps = settings.optimizer.schedule_steps or settings.run.steps
+        self.schedule_steps = settings.optimizer.schedule_steps
 
     def learning_rate(self, step: int) -> float:
         """The learning rate after `step` steps of all environments."""

@@ -82,7 +82,7 @@ def layer(env: str = "", preset: str = "", file: str = "", **changes: Any) -> Se
     named = Settings().update(**given)
     if not named.env:
         return named
-    family = family_settings(named)
+    family = family_settings(named, with_game=not preset)  # a preset is a whole agent; a game's own tuning is not its
     if any(rule in given for rule in STOP_RULES):  # who gives a stop rule wants that one
         family = {k: v for k, v in family.items() if k not in STOP_RULES}
     else:
@@ -90,11 +90,11 @@ def layer(env: str = "", preset: str = "", file: str = "", **changes: Any) -> Se
     return Settings().update(**family | given)
 
 
-def family_settings(settings: Settings) -> dict[str, Any]:
+def family_settings(settings: Settings, with_game: bool = True) -> dict[str, Any]:
     """Defaults of the environment's family, and over them those of the game, where it has some of its own."""
     plan = plan_env(settings)
     if plan.is_atari:
-        own = read_preset(plan.rom) if plan.rom in preset_names() else {}
+        own = read_preset(plan.rom) if with_game and plan.rom in preset_names() else {}
         return read_preset("atari") | own
     return read_preset("pictures" if _spec_of(plan, settings).is_image else "vectors")
 
@@ -109,6 +109,8 @@ def resolve(settings: Settings) -> Resolved:
     changes: dict[str, Any] = {
         "workers": settings.execution.workers or available_cores(),
         "normalise": _normalisation(settings, plan, spec),
+        # A number, so that a resumed run with a later end keeps its schedule.
+        "schedule_steps": settings.optimizer.schedule_steps or settings.run.steps,
     }
     resolved = settings.update(**changes)
     complaints = problems(resolved, spec)

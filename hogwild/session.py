@@ -38,8 +38,7 @@ class Session:
         if self.settings.environment.normalise == "off" or not resolved.spec.is_image:
             self.shared.counters[READY] = 1
         self.incarnation = 0
-        self._worker_states: list[dict[str, Any] | None] = []
-        self._schedule: dict[str, Any] | None = None
+        self._saved_engine: dict[str, Any] | None = None
         self.engine: Engine = self._make_engine(None)
 
     def _make_engine(self, carried: list[list[dict[str, float]]] | None) -> Engine:
@@ -60,15 +59,15 @@ class Session:
 
     def checkpoint(self) -> Checkpoint:
         """Everything needed to go on."""
+        if not torch.isfinite(self.shared.weights).all():
+            raise CheckpointError("The weights are not finite; the last good checkpoint is kept.")
         views = dict(self.layout.views(self.shared.weights))
         learner = {k: v.numpy().copy() for k, v in self.shared.tensors().items() if k != "weights"}
         state: dict[str, Any] = {
             "incarnation": self.incarnation,
             "carried": self.engine.carried(),
-            "workers": self.engine.worker_states(),
+            "engine": self.engine.save(),
         }
-        if isinstance(self.engine, InlineEngine):
-            state["schedule"] = self.engine.schedule_state()
         return Checkpoint({k: v.numpy().copy() for k, v in views.items()}, learner, state)
 
     def load(self, checkpoint: Checkpoint) -> None:
@@ -84,15 +83,13 @@ class Session:
             tensors[name].copy_(torch.from_numpy(array))
         self.shared.counters[STOP] = 0
         self.incarnation = checkpoint.state["incarnation"] + 1
-        self._worker_states = checkpoint.state["workers"]
-        self._schedule = checkpoint.state.get("schedule")
+        self._saved_engine = checkpoint.state["engine"]
         self.engine = self._make_engine(checkpoint.state["carried"])
 
     def restore_workers(self) -> None:
         """Put workers back into the middle of their games, where the engine and the environments allow it."""
-        exact = bool(self._worker_states) and all(state is not None for state in self._worker_states)
-        if isinstance(self.engine, InlineEngine) and exact and self._schedule is not None:
-            self.engine.load_worker_states(self._worker_states, self._schedule)
+        if self._saved_engine is not None:
+            self.engine.load(self._saved_engine)
 
 
 def load_weights(layout: FlatLayout, vector: torch.Tensor, weights: dict[str, np.ndarray]) -> None:

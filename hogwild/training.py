@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -19,9 +19,9 @@ from hogwild.engines.engine import Engine
 from hogwild.errors import HogwildError
 from hogwild.progress import Progress
 from hogwild.resolve import Resolved, read_file, resolve
-from hogwild.runs.checkpoint import Checkpoint, newest_checkpoint, remove_old, write_checkpoint
+from hogwild.runs.checkpoint import Checkpoint, newest_checkpoint, remove_old, tidy, write_checkpoint
 from hogwild.runs.folder import RunFolder, default_name
-from hogwild.runs.meta import describe_run
+from hogwild.runs.meta import command_line, describe_run, revision
 from hogwild.runs.writers import RunWriter
 from hogwild.session import Session
 
@@ -65,7 +65,7 @@ class Training:
                 self.session.restore_workers()
                 reason = self._loop(writer)
                 self._take(self.engine.stop(), writer)
-            return self._finish(writer, reason)
+                return self._finish(writer, reason)
         except HogwildError as error:
             self._fail(writer, error if error.details else error.with_details(traceback.format_exc()))
             raise
@@ -141,19 +141,21 @@ class Training:
         )
 
     def _save(self) -> Path:
-        mean = self.progress.return_mean
+        mean, recent = self.progress.return_mean, self.progress.recent
         steps, updates = self.session.counts()
-        if mean > self.best_mean:
-            self.best_mean, self.best_checkpoint = mean, f"step-{steps:012d}"
+        best = self.best_mean, self.best_checkpoint
+        if len(recent) == recent.maxlen and mean > self.best_mean:  # a mean of a few games says nothing
+            best = mean, f"step-{steps:012d}"
         state = {
             "progress": self.progress.state() | {"steps": steps, "updates": updates},
-            "best_mean": self.best_mean,
-            "best_checkpoint": self.best_checkpoint,
+            "best_mean": best[0],
+            "best_checkpoint": best[1],
             "return_mean": mean,
         }
         checkpoint = self.session.checkpoint()
         whole = Checkpoint(checkpoint.weights, checkpoint.learner, checkpoint.state | state)
         path = write_checkpoint(self.folder.checkpoints, steps, whole)
+        self.best_mean, self.best_checkpoint = best
         remove_old(path, self.settings.run.keep_checkpoints, self.best_checkpoint)
         return path
 
@@ -172,12 +174,10 @@ class Training:
         """Save what can be saved; the error itself is what the user gets to see."""
         self.engine.kill()
         self.progress.steps, self.progress.updates = self.session.counts()
-        for attempt in (
-            self._save,
-            writer.close,
-            lambda: self._write_status("failed"),
-            lambda: self._log(error),
-        ):
+        has_learned = self.progress.steps > (self.resumed_at or 0)  # else there is nothing that was not saved before
+        attempts: list[Callable[[], object]] = [writer.close, lambda: self._write_status("failed")]
+        attempts += [lambda: self._log(error), *([self._save] if has_learned else [])]
+        for attempt in reversed(attempts):
             try:
                 attempt()
             except (HogwildError, OSError):
@@ -244,13 +244,14 @@ def resume_training(path: Path, display: Display, **changes: Any) -> Outcome:
     resolved = resolve(settings)
     folder.lock()
     try:
+        tidy(folder.checkpoints)
         training = Training(resolved, folder, display)
         for complaint in training.resume():
             folder.note(complaint)
             display.warn(complaint)
         if changes:
             folder.write_settings(resolved.settings)
-        folder.note(f"resumed at step {training.progress.steps:,}")
+        folder.note(f"resumed at step {training.progress.steps:,} by: {command_line()}; {revision()}")
         return training.run()
     finally:
         folder.unlock()

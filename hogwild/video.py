@@ -9,7 +9,7 @@ import numpy as np
 from hogwild.agent import Agent
 from hogwild.envs.make import make_one
 from hogwild.errors import EnvironmentFailed, RunFolderError
-from hogwild.evaluation import Player, whole_games
+from hogwild.evaluation import Player
 from hogwild.worker import worker_seeds
 
 ATARI_SIZE = (640, 480)  # a television's 4:3; the console's pixels are wider than high
@@ -22,7 +22,7 @@ def film(agent: Agent, path: Path, *, greedy: bool = False, epsilon: float = 0.0
     if path.is_dir():
         raise RunFolderError(f"Cannot film to '{path}': that is a folder.")
     camera = Camera(path)
-    plan = whole_games(agent.plan)
+    plan = agent.plan.of_whole_games()
     settings = agent.settings.environment
     try:
         if plan.is_atari:

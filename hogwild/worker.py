@@ -1,7 +1,7 @@
 """A worker, and the only loop there is: pull weights, play a rollout, compute gradients, push them."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,13 +24,14 @@ from hogwild.rollout import Rollout
 class Worker:
     """A policy of its own, the environments it plays, and the means to compute gradients."""
 
-    def __init__(self, settings: Settings, rank: int, incarnation: int = 0, threads: int = 1) -> None:
-        """`incarnation` counts resumes, so that a resumed run plays other games than it already has."""
+    def __init__(
+        self, settings: Settings, rank: int, incarnation: int = 0, carried: Sequence[dict[str, float]] = ()
+    ) -> None:
+        """`incarnation` counts resumes, so that a resumed run plays other games than it already has; `carried` is
+        what the preprocessing had learned before."""
         plan = plan_env(settings)
         self.rank = rank
-        self.batch: EnvBatch = make_batch(
-            plan, settings.environment, of_worker(settings.environment.envs, rank), threads
-        )
+        self.batch: EnvBatch = make_batch(plan, settings.environment, of_worker(settings.environment.envs, rank))
         self.policy = Policy(self.batch.spec, settings.policy)
         layout = FlatLayout(self.policy)
         self.flat = layout.bind(self.policy)
@@ -44,6 +45,7 @@ class Worker:
             reward_scale=settings.environment.reward_scale,
             reward_clip=clip,
         )
+        self.batch.load_carried(list(carried))
         self.actor.reset(seeds[1:])
         self.gradients = GradientComputer(
             self.policy,

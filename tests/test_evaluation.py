@@ -17,7 +17,7 @@ from hogwild.agent import Agent
 from hogwild.config.settings import Settings
 from hogwild.envs.gymnasium_batch import GymnasiumBatch
 from hogwild.envs.ids import EnvPlan, plan_env
-from hogwild.evaluation import MOST_ENVS, Evaluation, Player, evaluate, whole_games
+from hogwild.evaluation import MOST_ENVS, Evaluation, Player, evaluate
 from hogwild.policies.spec import PolicySpec
 
 
@@ -161,7 +161,7 @@ def test_a_lost_life_does_not_end_a_game_that_is_evaluated() -> None:
     plan = plan_env(Settings().update(env="BreakoutDeterministic-v4"))
     assert plan.protocol is not None
     assert plan.protocol.life_loss
-    whole = whole_games(plan)
+    whole = plan.of_whole_games()
     assert whole.protocol is not None
     assert not whole.protocol.life_loss
     assert whole.protocol.frame_skip == plan.protocol.frame_skip

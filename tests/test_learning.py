@@ -8,6 +8,7 @@ from hogwild.acting import Actor
 from hogwild.config.settings import PolicySettings, Settings
 from hogwild.envs.ids import plan_env
 from hogwild.envs.make import make_batch
+from hogwild.errors import NotFinite
 from hogwild.learning import GradientComputer, Gradients, Learner
 from hogwild.objectives.a3c import A3C
 from hogwild.optimizers import initial_statistics
@@ -103,3 +104,11 @@ def test_the_learning_rate_follows_the_steps_of_all_environments() -> None:
     settings = Settings().update(learning_rate=0.1, learning_rate_final=0.5, schedule_steps=1000)
     learner = Learner(settings, 0, torch.zeros(1), initial_statistics("adam", 1))
     assert [learner.learning_rate(step) for step in (0, 500, 1000, 9999)] == pytest.approx([0.1, 0.075, 0.05, 0.05])
+
+
+def test_a_gradient_that_is_no_number_stops_the_training_instead_of_reaching_the_weights() -> None:
+    setup = Setup()
+    rollout = setup.actor.collect(0)
+    rollout.rewards[0, 0] = float("nan")
+    with pytest.raises(NotFinite, match="smaller --learning-rate"):
+        setup.computer.compute(rollout, 0)

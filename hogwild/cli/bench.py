@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
     base = layer(first.env, first.preset)
     default = Bench(base.env, environment=base.environment, policy=base.policy, objective=base.objective)
     given = parse(Bench, "bench", arguments, default)
-    changed = base.update(workers=given.workers, steps=0, until_return=None)
+    changed = base.update(workers=given.workers, until_return=None)
     for group in ("environment", "policy", "objective"):
         changed = changed.with_group(group, getattr(given, group))
     say = (lambda _: None) if given.json else (lambda line: print(line, flush=True))

@@ -107,7 +107,7 @@ def _wants_to_resume(path: Path) -> bool:
     if not sys.stdin.isatty():
         return False
     try:
-        answer = input(f"Run '{path}' exists. Go on with it? [Y/n] ")
+        answer = input(f"Run '{path}' exists. Go on with it, with its own settings? [Y/n] ")
     except EOFError:
         return False
     return answer.strip().lower() in ("", "y", "yes")

@@ -37,8 +37,12 @@ class Engine(Protocol):
         """End all workers at once."""
         ...
 
-    def worker_states(self) -> list[dict[str, Any] | None]:
-        """For each worker everything needed to go on exactly, or None where that cannot be had."""
+    def save(self) -> dict[str, Any] | None:
+        """Everything needed to go on exactly, or None where that cannot be had."""
+        ...
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """Go on exactly from what was saved."""
         ...
 
     def carried(self) -> list[list[dict[str, float]]]:

@@ -14,7 +14,8 @@ import torch
 
 from hogwild.config.settings import Settings
 from hogwild.engines.engine import WorkerStatus
-from hogwild.exchanges.weights import STEPS, SharedWeights, WeightsLink
+from hogwild.exchanges import make_link
+from hogwild.exchanges.weights import STEPS, SharedWeights
 from hogwild.report import Report
 from hogwild.worker import Worker, run_worker
 
@@ -39,14 +40,14 @@ class InlineEngine:
         self.loops: list[Iterator[None]] = []
         self.reports: list[Report] = []
         self._carried = carried or []
+        self.under_way = False
 
     def start(self) -> None:
         """Build all workers."""
         for status in self.statuses:
-            worker = Worker(self.settings, status.rank, self.incarnation)
-            if self._carried:
-                worker.batch.load_carried(self._carried[status.rank % len(self._carried)])
-            link = WeightsLink(self.shared, self.settings, status.rank)
+            carried = self._carried[status.rank % len(self._carried)] if self._carried else []
+            worker = Worker(self.settings, status.rank, self.incarnation, carried)
+            link = make_link(self.settings, self.shared, status.rank)
             self.workers.append(worker)
             self.loops.append(run_worker(worker, link, self.reports.append, lambda: False))
             status.state = "playing"
@@ -55,9 +56,11 @@ class InlineEngine:
         """Play one round."""
         limit = self.settings.run.steps
         if not limit or self.shared.counter(STEPS) < limit:
+            self.under_way = True
             with one_torch_thread():
                 for rank in self._order():
                     next(self.loops[rank])
+            self.under_way = False
         reports, self.reports[:] = list(self.reports), []
         for report in reports:
             self.statuses[report.worker].steps += report.steps
@@ -71,33 +74,33 @@ class InlineEngine:
         """Nothing is under way between rounds."""
         for status in self.statuses:
             status.state = "stopped"
-        for worker in self.workers:
-            worker.batch.close()
         return []
 
     def kill(self) -> None:
-        """Nothing runs by itself here."""
+        """Nothing runs by itself here; only the environments have to be closed."""
+        self._carried = self.carried()
+        for worker in self.workers:
+            worker.batch.close()
+        self.workers, self.loops = [], []
 
-    def worker_states(self) -> list[dict[str, Any] | None]:
-        """State of every worker, and of the order in which they take turns."""
-        if len(self.workers) < len(self.statuses):  # not all could be built
-            return [None for _ in self.statuses]
-        return [worker.save() for worker in self.workers]
+    def save(self) -> dict[str, Any] | None:
+        """State of every worker and of the order in which they take turns; None if an environment cannot be saved."""
+        if self.under_way or len(self.workers) < len(self.statuses):  # something failed in the middle
+            return None
+        states = [worker.save() for worker in self.workers]
+        if any(state is None for state in states):
+            return None
+        return {"workers": states, "order": dict(self.random.bit_generator.state)}
 
-    def load_worker_states(self, states: list[dict[str, Any] | None], schedule: dict[str, Any]) -> None:
-        """Go on exactly from saved states."""
-        for worker, state in zip(self.workers, states, strict=True):
-            if state is not None:
-                worker.load(state)
-        self.random.bit_generator.state = schedule
-
-    def schedule_state(self) -> dict[str, Any]:
-        """State of the generator that draws the order of turns."""
-        return dict(self.random.bit_generator.state)
+    def load(self, saved: dict[str, Any]) -> None:
+        """Go on exactly from a saved moment."""
+        for worker, state in zip(self.workers, saved["workers"], strict=True):
+            worker.load(state)
+        self.random.bit_generator.state = saved["order"]
 
     def carried(self) -> list[list[dict[str, float]]]:
         """What the preprocessing of each worker has learned."""
-        return [worker.batch.carried() for worker in self.workers]
+        return [worker.batch.carried() for worker in self.workers] or self._carried
 
 
 @contextmanager

@@ -14,10 +14,11 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from hogwild import errors
 from hogwild.config.settings import Settings
 from hogwild.engines.engine import WorkerStatus
 from hogwild.engines.worker_process import worker_main
-from hogwild.errors import EnvironmentFailed, HogwildError, WorkerDied
+from hogwild.errors import HogwildError, WorkerDied
 from hogwild.exchanges.file_lock import FileLock
 from hogwild.exchanges.weights import STOP, SharedWeights
 from hogwild.report import Report
@@ -98,7 +99,7 @@ class ProcessEngine:
                     raise _error_of_worker(rank, *content)
                 else:
                     status.state = kind
-        except (EOFError, ConnectionResetError):
+        except (EOFError, OSError):
             self._explain_death(rank)
         return reports
 
@@ -138,9 +139,12 @@ class ProcessEngine:
             status.state = "stopped"
         self.processes, self.pipes = [], []
 
-    def worker_states(self) -> list[dict[str, Any] | None]:
+    def save(self) -> None:
         """Workers that run by themselves cannot be saved in mid-game."""
-        return [None for _ in self.statuses]
+        return
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """Nothing to load: games start anew."""
 
     def carried(self) -> list[list[dict[str, float]]]:
         """What the preprocessing of each worker has learned, as it last said."""
@@ -176,6 +180,10 @@ def signals_held_back() -> Iterator[None]:
 
 
 def _error_of_worker(rank: int, kind: str, message: str, traceback: str) -> HogwildError:
-    if kind == "EnvironmentFailed":
-        return EnvironmentFailed(f"{message} (worker {rank}; the traceback is in the log)").with_details(traceback)
-    return WorkerDied(f"Worker {rank} failed: {message} (the traceback is in the log)").with_details(traceback)
+    """What went wrong in a worker, as the error it was if it is one of ours."""
+    ours = getattr(errors, kind, None)
+    if ours is not None:
+        error: HogwildError = ours(f"{message} (worker {rank}; the traceback is in the run's log.txt)")
+    else:
+        error = WorkerDied(f"Worker {rank} failed: {kind}: {message} (the traceback is in the run's log.txt)")
+    return error.with_details(traceback)

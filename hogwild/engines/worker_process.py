@@ -11,8 +11,9 @@ from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 
 from hogwild.config.settings import Settings
+from hogwild.exchanges import make_link
 from hogwild.exchanges.file_lock import FileLock
-from hogwild.exchanges.weights import STEPS, STOP, SharedWeights, WeightsLink
+from hogwild.exchanges.weights import STEPS, STOP, SharedWeights
 from hogwild.report import Report
 
 REPORT_SECONDS = 0.2
@@ -39,9 +40,8 @@ def worker_main(
         from hogwild.worker import Worker, run_worker
 
         torch.set_num_threads(1)
-        worker = Worker(settings, rank, incarnation)
-        worker.batch.load_carried(carried)
-        link = WeightsLink(shared, settings, rank, lock)
+        worker = Worker(settings, rank, incarnation, carried)
+        link = make_link(settings, shared, rank, lock)
         mailer = Mailer(pipe, rank)
         pipe.send(("playing", None))
         limit = settings.run.steps

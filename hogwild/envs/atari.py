@@ -57,7 +57,7 @@ class AtariBatch:
             raise EnvironmentFailed(f"action out of range 0…{self.spec.num_actions - 1}: {actions.tolist()}")
         observations, rewards, terminated, truncated, info = self.envs.step(actions)
         frame = info["episode_frame_number"]
-        game_over = frame <= self._frame
+        game_over = (frame <= self._frame) | truncated
         self._frame = frame.copy()
         return Step(observations, rewards, terminated, truncated, game_over, info.get("final_obs"))
 

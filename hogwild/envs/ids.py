@@ -41,6 +41,12 @@ class EnvPlan:
         """Whether this is a game of the Arcade Learning Environment."""
         return bool(self.rom)
 
+    def of_whole_games(self) -> "EnvPlan":
+        """The same environment where a lost life does not end anything."""
+        if self.protocol is None:
+            return self
+        return dataclasses.replace(self, protocol=dataclasses.replace(self.protocol, life_loss=False))
+
     @property
     def frames_per_step(self) -> float:
         """Emulator frames that one step lasts, on average."""

@@ -70,7 +70,8 @@ PROTOCOLS = {
             "Machado et al. 2018: sticky actions, all 18 actions, whole games of 5 minutes",
         ),
         Protocol(
-            "v5", (4, 4), 0.25, 0, False, True, False, 108_000, 1.0, "what Gymnasium's ALE/…-v5 ids stand for"
+            "v5", (4, 4), 0.25, 0, False, True, False, 108_000, 1.0,
+            "Gymnasium's ALE/…-v5 ids, plus fire start and clipping",
         ),
         dataclasses.replace(
             _A3C, name="gym-v4", frame_skip=(2, 4), about="the old …-v4 ids: each action lasts 2 to 4 frames"

@@ -19,7 +19,7 @@ from hogwild.learning import Gradients, Learner
 from hogwild.optimizers import initial_statistics
 from hogwild.policies.flat import FlatLayout
 
-VERSION, STEPS, EPISODES, STOP, READY = range(5)
+VERSION, STEPS, STOP, READY = range(4)
 MEAN, DEVIATION = "encoder.convolutions.0.mean", "encoder.convolutions.0.deviation"
 RUNNING_RATE = 1e-6  # weight of one new picture in a normaliser that keeps learning
 
@@ -75,14 +75,11 @@ class WeightsLink:
     def pull(self, into: Tensor) -> Pulled:
         """Copy the shared weights."""
         shared = self.shared
-        if self.turns:
-            with self.lock:
-                into.copy_(shared.weights)
-                version, step = shared.counter(VERSION), shared.counter(STEPS)
-        else:
-            version, step = shared.counter(VERSION), shared.counter(STEPS)
+        with self.lock if self.turns else nullcontext():
+            # Counts first: whoever writes in between makes the weights newer than they claim, never older.
+            pulled = Pulled(shared.counter(VERSION), shared.counter(STEPS), bool(shared.counter(READY)))
             into.copy_(shared.weights)
-        return Pulled(version, step, bool(shared.counter(READY)))
+        return pulled
 
     def push(self, contribution: Contribution) -> dict[str, float]:
         """Apply gradients to the shared weights, or add to the estimate of the mean picture."""

@@ -40,7 +40,7 @@ class A3C:
             gae_lambda=of_worker(chosen.gae_lambda, rank),
             entropy=of_worker(chosen.entropy, rank),
             entropy_final=chosen.entropy_final,
-            schedule_steps=settings.optimizer.schedule_steps or settings.run.steps,
+            schedule_steps=settings.optimizer.schedule_steps,
             value_coef=of_worker(chosen.value_coef, rank),
             value_loss=chosen.value_loss,
             reduction=chosen.reduction,

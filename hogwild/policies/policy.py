@@ -1,6 +1,6 @@
 """The actor-critic: an encoder, a memory, and the two heads, over whole rollouts or single steps alike."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -110,8 +110,3 @@ class Policy(nn.Module):
     def picture_layer(self) -> ScaledConv2d | None:
         """The layer that normalises pictures, if observations are pictures."""
         return self.encoder.first if isinstance(self.encoder, Convolutions) else None
-
-
-def num_weights(modules: Sequence[nn.Module]) -> int:
-    """How many numbers the modules learn."""
-    return sum(p.numel() for module in modules for p in module.parameters())

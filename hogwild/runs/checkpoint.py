@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
-from hogwild.errors import CheckpointError
+from hogwild.errors import CheckpointError, NewerFormat
 from hogwild.runs.files import sync_folder, write_whole
 from hogwild.runs.tree import join_tree, split_tree
 
@@ -33,6 +33,16 @@ class Checkpoint:
     weights: dict[str, np.ndarray]  # parameters and normalisers of the policy, by name
     learner: dict[str, np.ndarray]  # what workers share beside the weights: optimizer statistics, counts
     state: dict[str, Any]  # counters, best results, random states, states of workers
+
+
+def tidy(folder: Path) -> None:
+    """Put back a checkpoint that a kill caught being replaced, and remove what interrupted writes left behind."""
+    for leftover in folder.glob(f".{PREFIX}*"):
+        final = folder / leftover.name[1:].rsplit(".", 1)[0]
+        if leftover.suffix == ".old" and not final.exists():
+            os.rename(leftover, final)
+        else:
+            shutil.rmtree(leftover, ignore_errors=True)
 
 
 def write_checkpoint(folder: Path, step: int, checkpoint: Checkpoint) -> Path:
@@ -98,7 +108,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError):
         raise CheckpointError(f"Checkpoint '{path}' is damaged: its {MANIFEST} cannot be read.") from None
     if made_by > FORMAT:
-        raise CheckpointError(
+        raise NewerFormat(
             f"Checkpoint '{path}' has format {made_by}, and this Hogwild reads up to {FORMAT}: update Hogwild."
         )
     return {"step": manifest.get("step", 0), "files": files}
@@ -132,6 +142,8 @@ def newest_checkpoint(folder: Path) -> tuple[Path, Checkpoint, list[str]]:
     for path in reversed(list_checkpoints(folder)):
         try:
             return path, read_checkpoint(path), skipped
+        except NewerFormat:
+            raise
         except CheckpointError as error:
             skipped.append(str(error))
     reasons = " ".join(skipped) or "No checkpoint was finished."
@@ -146,5 +158,5 @@ def remove_old(newest: Path, keep: int, best: str) -> None:
     others = [path for path in list_checkpoints(newest.parent) if path != newest]
     older = [path for path in others if path < newest]
     for path in others:
-        if path not in older[len(older) - keep + 1 :] and path.name != best:
+        if path not in older[max(0, len(older) - keep + 1) :] and path.name != best:
             shutil.rmtree(path, ignore_errors=True)

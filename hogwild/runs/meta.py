@@ -17,10 +17,9 @@ PACKAGES = ("hogwild", "torch", "numpy", "gymnasium", "ale-py", "safetensors")
 
 def describe_run(resolved: Resolved, seeds: dict[str, list[int]]) -> dict[str, Any]:
     """Everything about the making of a run that is not a setting."""
-    is_command = os.path.basename(sys.argv[0]) in ("hogwild", "__main__.py")
     return {
         "created": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-        "command": shlex.join(["hogwild" if is_command else sys.argv[0], *sys.argv[1:]]),
+        "command": command_line(),
         "git": git_state(),
         "versions": {"python": platform.python_version()} | _versions(),
         "machine": {
@@ -40,6 +39,21 @@ def describe_run(resolved: Resolved, seeds: dict[str, list[int]]) -> dict[str, A
         },
         "seeds": seeds,
     }
+
+
+def command_line() -> str:
+    """What was typed to start this process."""
+    is_command = os.path.basename(sys.argv[0]) in ("hogwild", "__main__.py")
+    return shlex.join(["hogwild" if is_command else sys.argv[0], *sys.argv[1:]])
+
+
+def revision() -> str:
+    """The package's version and, in a clone, its revision."""
+    git = git_state()
+    version = _versions().get("hogwild", "?")
+    if git is None:
+        return f"hogwild {version}"
+    return f"hogwild {version}, revision {git['revision'][:12]}{' + changes' if git['diff'] else ''}"
 
 
 def git_state() -> dict[str, str] | None:

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import socket
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -31,15 +32,15 @@ class RunWriter:
             self.table = csv.writer(self.episodes)
             if is_new:
                 self.table.writerow(EPISODE_COLUMNS)
+            self.events = EventWriter(folder.path, resumed_at)
         except OSError as error:
             raise RunFolderError(f"Cannot write to '{folder.path}': {error.strerror}.") from None
-        self.events = EventWriter(folder.path, resumed_at)
         self.path = folder.path
 
     def write_row(self, row: dict[str, float]) -> None:
         """Add one row of metrics."""
         self._guard(lambda: self.metrics.write(json.dumps(row) + "\n"))
-        self.events.write(int(row["progress/steps"]), row)
+        self._guard(lambda: self.events.write(int(row["progress/steps"]), row))
 
     def write_episodes(self, episodes: Iterable[Episode]) -> None:
         """Add finished games."""
@@ -50,7 +51,7 @@ class RunWriter:
         """Hand everything to the operating system."""
         self._guard(self.metrics.flush)
         self._guard(self.episodes.flush)
-        self.events.flush()
+        self._guard(self.events.flush)
 
     def close(self) -> None:
         """Write what is left and close the files."""
@@ -65,30 +66,35 @@ class RunWriter:
 
 
 class EventWriter:
-    """Scalars for TensorBoard, through its own writer."""
+    """Scalars for TensorBoard, in its own format; written at once, so that a full disk is noticed where it happens."""
 
     def __init__(self, folder: Path, resumed_at: int | None) -> None:
         # Loaded here: half a second that only a training has to spend.
         from tensorboard.compat.proto import event_pb2, summary_pb2
-        from tensorboard.summary.writer.event_file_writer import EventFileWriter
+        from tensorboard.summary.writer.record_writer import RecordWriter
 
         self.event, self.summary = event_pb2.Event, summary_pb2.Summary
-        self.writer = EventFileWriter(str(folder))
-        if resumed_at is not None:  # TensorBoard then forgets what it has after this step
+        name = f"events.out.tfevents.{time.time():.0f}.{socket.gethostname()}.{os.getpid()}"
+        self.writer = RecordWriter(open(folder / name, "ab"))  # noqa: SIM115  (closed in close)
+        self._add(file_version="brain.Event:2")
+        if resumed_at is not None:  # TensorBoard then forgets what it has from this step on
             restart = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
-            self.writer.add_event(self.event(wall_time=time.time(), step=resumed_at + 1, session_log=restart))
+            self._add(step=resumed_at + 1, session_log=restart)
+
+    def _add(self, **content: Any) -> None:
+        self.writer.write(self.event(wall_time=time.time(), **content).SerializeToString())
 
     def write(self, step: int, row: dict[str, float]) -> None:
         """Add one point to every curve."""
         values = [self.summary.Value(tag=name, simple_value=value) for name, value in row.items()]
-        self.writer.add_event(self.event(wall_time=time.time(), step=step, summary=self.summary(value=values)))
+        self._add(step=step, summary=self.summary(value=values))
 
     def flush(self) -> None:
-        """Write what is pending."""
+        """Hand what was written to the operating system."""
         self.writer.flush()
 
     def close(self) -> None:
-        """Write what is pending and close the file."""
+        """Close the file."""
         self.writer.close()
 
 
@@ -134,9 +140,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def free_megabytes(path: Path) -> float:
-    """Free space on the disk that holds a folder."""
-    stats = os.statvfs(path)
-    return stats.f_bavail * stats.f_frsize / 1e6

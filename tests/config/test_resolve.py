@@ -205,3 +205,9 @@ def test_resolving_again_changes_nothing() -> None:
 def test_without_an_environment_the_message_asks_for_one() -> None:
     with pytest.raises(UsageError, match="Which environment"):
         resolve(layer())
+
+
+@pytest.mark.parametrize("preset", ["a3c-paper", "gru-a3c-pong"])
+def test_a_preset_is_the_same_agent_whatever_the_game(preset: str) -> None:
+    pong, breakout = layer("pong", preset).flat(), layer("breakout", preset).flat()
+    assert {k for k in pong if pong[k] != breakout[k]} == {"env"}

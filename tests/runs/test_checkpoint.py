@@ -303,3 +303,11 @@ def test_what_an_environment_with_an_array_of_text_says_of_its_state_can_be_writ
     batch.reset([0])
     path = write_checkpoint(tmp_path, 1, Checkpoint({}, {}, {"workers": [batch.state()]}))
     assert len(read_checkpoint(path).state["workers"]) == 1
+
+
+@pytest.mark.parametrize("keep", [1, 2, 4, 10])
+def test_retention_keeps_as_many_as_asked_at_all_times(tmp_path: Path, keep: int) -> None:
+    for step in range(1, 15):
+        newest = write_checkpoint(tmp_path, step, content(step))
+        remove_old(newest, keep=keep, best="")
+        assert len(list_checkpoints(tmp_path)) == min(step, keep)
