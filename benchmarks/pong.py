@@ -79,15 +79,15 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--runs", default="runs/benchmark-pong")
     arguments, extra = parser.parse_known_args()
+    output = ROOT / "benchmarks" / "results" / "pong.json"
+    output.parent.mkdir(exist_ok=True)
     results = []
     for seed in range(arguments.seeds):
         results.append(train(seed, arguments.runs, extra))
         shown = {k: v for k, v in results[-1].items() if k != "curve"}
         print(json.dumps(shown), flush=True)
-    output = ROOT / "benchmarks" / "results" / "pong.json"
-    output.parent.mkdir(exist_ok=True)
-    output.write_text(json.dumps(results, indent=1) + "\n")
-    plot(results, ROOT / "docs" / "images" / "pong.png")
+        output.write_text(json.dumps(results, indent=1) + "\n")
+        plot(results, ROOT / "docs" / "images" / "pong.png")
 
 
 if __name__ == "__main__":

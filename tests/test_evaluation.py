@@ -165,7 +165,7 @@ def test_a_lost_life_does_not_end_a_game_that_is_evaluated() -> None:
     assert whole.protocol is not None
     assert not whole.protocol.life_loss
     assert whole.protocol.frame_skip == plan.protocol.frame_skip
-    assert whole_games(EnvPlan("CartPole-v1")) == EnvPlan("CartPole-v1")
+    assert EnvPlan("CartPole-v1").of_whole_games() == EnvPlan("CartPole-v1")
 
 
 def test_the_environments_are_closed_afterwards(fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
