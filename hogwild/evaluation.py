@@ -7,12 +7,12 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import torch
 
 from hogwild.agent import Agent
 from hogwild.envs.make import make_batch
 from hogwild.maths.statistics import mean_with_interval
 from hogwild.resolve import available_cores
+from hogwild.threads import one_torch_thread
 from hogwild.worker import worker_seeds
 
 MOST_ENVS = 20  # building an emulator takes a quarter of a second
@@ -100,7 +100,7 @@ class Player:
 
     def act(self, observations: np.ndarray, first: np.ndarray) -> np.ndarray:
         """One action for each environment."""
-        with torch.no_grad():
+        with one_torch_thread():
             actions, self.state = self.agent.predict(observations, self.state, first, self.greedy)
         actions = actions - self.agent.spec.first_action
         if self.epsilon:

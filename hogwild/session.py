@@ -9,7 +9,7 @@ import torch
 
 from hogwild.config.settings import of_worker
 from hogwild.engines.engine import Engine
-from hogwild.engines.inline import InlineEngine, one_torch_thread
+from hogwild.engines.inline import InlineEngine
 from hogwild.engines.processes import ProcessEngine
 from hogwild.errors import CheckpointError
 from hogwild.exchanges.weights import READY, STEPS, STOP, VERSION, SharedWeights
@@ -17,6 +17,7 @@ from hogwild.policies.flat import FlatLayout
 from hogwild.policies.policy import Policy
 from hogwild.resolve import Resolved
 from hogwild.runs.checkpoint import Checkpoint
+from hogwild.threads import one_torch_thread
 from hogwild.worker import worker_seeds
 
 ENGINES: dict[str, Callable[..., Engine]] = {"inline": InlineEngine, "processes": ProcessEngine}

@@ -15,7 +15,7 @@ PACKAGE = Path(hogwild.__file__).parent
 ROOMS = [
     ["hogwild.errors"],
     ["hogwild.config"],
-    ["hogwild.maths"],
+    ["hogwild.maths", "hogwild.threads"],
     ["hogwild.policies"],
     ["hogwild.rollout"],
     ["hogwild.objectives"],

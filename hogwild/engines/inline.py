@@ -6,17 +6,16 @@ is under way; that is where checkpoints are taken, and why a resumed run is bit 
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import torch
 
 from hogwild.config.settings import Settings
 from hogwild.engines.engine import WorkerStatus
 from hogwild.exchanges import make_link
 from hogwild.exchanges.weights import STEPS, SharedWeights
 from hogwild.report import Report
+from hogwild.threads import one_torch_thread
 from hogwild.worker import Worker, run_worker
 
 
@@ -101,14 +100,3 @@ class InlineEngine:
     def carried(self) -> list[list[dict[str, float]]]:
         """What the preprocessing of each worker has learned."""
         return [worker.batch.carried() for worker in self.workers] or self._carried
-
-
-@contextmanager
-def one_torch_thread() -> Iterator[None]:
-    """Sums come out the same only if they are added up in the same order: with one thread, everywhere."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
