@@ -108,7 +108,7 @@ class Training:
         if self.signal:
             return f"stopped by {signal.Signals(self.signal).name}"
         if run.steps and progress.steps >= run.steps:
-            return f"{progress.steps:,} steps done"
+            return f"limit of {run.steps:,} steps reached"
         if run.minutes and progress.seconds >= run.minutes * 60:
             return f"{run.minutes:g} minutes over"
         enough = len(progress.recent) == progress.recent.maxlen

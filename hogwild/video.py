@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from hogwild.agent import Agent
+from hogwild.envs.gymnasium_batch import guarded
 from hogwild.envs.make import make_one
 from hogwild.errors import EnvironmentFailed, RunFolderError
 from hogwild.evaluation import Player
@@ -29,7 +30,9 @@ def film(agent: Agent, path: Path, *, greedy: bool = False, epsilon: float = 0.0
             env: Any = make_one(plan, settings, on_frame=lambda f: camera.take(f, ATARI_FPS, ATARI_SIZE))
             env.load_carried(agent.carried[0] if agent.carried else {})
         else:
-            env = make_one(plan, settings, render_mode="rgb_array")
+            env = guarded(
+                f"{plan.id} (for filming)", "be made", lambda: make_one(plan, settings, render_mode="rgb_array")
+            )
         seeds = worker_seeds(seed, FILM_SEEDS, 0, 2)
         score = _play(env, Player(agent, 1, greedy, epsilon, seeds[0]), seeds[1], camera, plan.is_atari)
         env.close()

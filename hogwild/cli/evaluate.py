@@ -63,7 +63,12 @@ def main(arguments: list[str]) -> int:
             seed=given.seed,
             on_episode=lambda count, score: advance(count, score),
         )
-    figures = {"run": given.run, "checkpoint": agent.source.name, "steps": agent.steps, **result.summary()}
+    figures = {
+        "run": str(agent.source.parent.parent),
+        "checkpoint": agent.source.name,
+        "steps": agent.steps,
+        **result.summary(),
+    }
     if not given.json:
         _print(figures)
     if given.video:

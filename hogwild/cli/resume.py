@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from dataclasses import dataclass
+from typing import Any
 
 import tyro
 
@@ -41,7 +42,9 @@ def main(arguments: list[str]) -> int:
 
     run = find_run(given.run, given.runs)
     wanted = {"steps": given.steps, "minutes": given.minutes, "until_return": given.until_return}
-    changes = {name: value for name, value in wanted.items() if value is not None}
+    changes: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
+    if changes and given.until_return is None:  # who gives another stop rule does not want the old return to stop it
+        changes["until_return"] = None
     settings = Settings().update(**read_file(run.config) | changes)
     limit, done = settings.run.steps, int(read_json(run.status).get("steps", 0))
     if limit and done >= limit:
@@ -51,6 +54,12 @@ def main(arguments: list[str]) -> int:
             print(json.dumps({"folder": str(run.path), "reason": "already finished", "steps": done}))
         else:
             print(f"Run '{run.name}' has finished its {limit:,} steps; give --steps for more.")
+        return 0
+    goal, mean = settings.run.until_return, read_json(run.status).get("return_mean")
+    if goal is not None and mean is not None and mean >= goal and not changes:
+        print(
+            f"Run '{run.name}' is solved: mean return {mean:.2f} ≥ {goal:g}; give --steps or --until-return for more."
+        )
         return 0
     from hogwild.training import resume_training
 

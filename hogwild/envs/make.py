@@ -61,5 +61,5 @@ def solved_at(plan: EnvPlan) -> float | None:
     """The mean return at which an environment counts as solved, where there is an agreed one."""
     if plan.is_atari:
         return {"pong": 18.5, "freeway": 30.0, "boxing": 95.0}.get(plan.rom)
-    threshold = gymnasium.spec(plan.id).reward_threshold
+    threshold = gymnasium.spec(plan.id.split(":")[-1]).reward_threshold  # its module is loaded by now
     return float(threshold) if threshold is not None else None

@@ -62,7 +62,7 @@ def test_training_prints_plain_lines_where_there_is_no_terminal(made: tuple[Path
     assert "\x1b" not in ended.out
     first = [line.split()[0] for line in ended.out.splitlines()]
     assert first[:5] == ["environment", "method", "workers", "stops", "run"]
-    assert "2,048 steps done" in ended.out
+    assert "limit of 2,000 steps reached" in ended.out
     assert f"hogwild eval {path}" in ended.out
 
 

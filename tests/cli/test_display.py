@@ -192,7 +192,7 @@ def test_in_a_terminal_a_live_panel_shows_how_it_goes(tmp_path: Path) -> None:
         assert re.search(shown, text), shown
     for shown in (r"lag +\d[\d.]* updates", r"workers +0 playing [\d,]+ +1 playing [\d,]+", r"environment \d+%"):
         assert re.search(shown, text), shown
-    assert "steps done" in text
+    assert "steps reached" in text
     assert shows_the_cursor_at_the_end(drawn)
 
 
