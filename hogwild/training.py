@@ -174,9 +174,9 @@ class Training:
         """Save what can be saved; the error itself is what the user gets to see."""
         self.engine.kill()
         self.progress.steps, self.progress.updates = self.session.counts()
-        has_learned = self.progress.steps > (self.resumed_at or 0)  # else there is nothing that was not saved before
+        is_new = self.resumed_at is None or self.progress.steps > self.resumed_at  # else all of it is saved already
         attempts: list[Callable[[], object]] = [writer.close, lambda: self._write_status("failed")]
-        attempts += [lambda: self._log(error), *([self._save] if has_learned else [])]
+        attempts += [lambda: self._log(error), *([self._save] if is_new else [])]
         for attempt in reversed(attempts):
             try:
                 attempt()
