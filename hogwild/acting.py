@@ -10,7 +10,7 @@ from torch import Tensor
 from hogwild.envs.batch import EnvBatch, Step
 from hogwild.maths import categorical
 from hogwild.policies.policy import Policy
-from hogwild.rollout import Rollout
+from hogwild.rollout import Played, Rollout
 
 
 class Actor:
@@ -40,6 +40,7 @@ class Actor:
         self.observations = torch.zeros(t + 1, n, *batch.spec.observation_shape, dtype=dtype)
         self.actions = torch.zeros(t, n, dtype=torch.int64)
         self.log_probs = torch.zeros(t, n)
+        self.values = torch.zeros(t + 1, n)
         self.rewards = torch.zeros(t, n)
         self.terminated = torch.zeros(t, n, dtype=torch.bool)
         self.truncated = torch.zeros(t, n, dtype=torch.bool)
@@ -59,7 +60,7 @@ class Actor:
 
     def collect(self, version: int) -> Rollout:
         """Play T steps in every environment; the last observation of one rollout is the first of the next."""
-        started = time.perf_counter()
+        began, started = time.monotonic(), time.perf_counter()
         env_seconds = 0.0
         self.observations[0].copy_(self.observations[self.steps])
         self.first[0] = self.first[self.steps]
@@ -74,19 +75,21 @@ class Actor:
                 step = self.batch.step(actions.numpy())
                 env_seconds += time.perf_counter() - before
                 self._record(t, step)
+            self._value_next()
         self.env_seconds = env_seconds
         self.act_seconds = time.perf_counter() - started - env_seconds
         return Rollout(
             observations=self.observations,
             actions=self.actions,
             log_probs=self.log_probs,
+            values=self.values,
             rewards=self.rewards,
             terminated=self.terminated,
             truncated=self.truncated,
             final_value=self.final_value,
             first=self.first,
             state=start_state,
-            version=version,
+            played=(Played(version, began),),
             episodes=tuple(self.episodes),
         )
 
@@ -96,6 +99,7 @@ class Actor:
         actions = categorical.sample(out.log_probs[0], uniform)
         self.actions[t] = actions
         self.log_probs[t] = categorical.log_probability(out.log_probs[0], actions)
+        self.values[t] = out.value[0]
         return actions
 
     def _record(self, t: int, step: Step) -> None:
@@ -125,6 +129,11 @@ class Actor:
         final = torch.from_numpy(step.final_observations)[cut]
         out = self.policy(final[None], self.state[cut], torch.zeros(1, len(final), dtype=torch.bool))
         self.final_value[t, cut] = out.value[0]
+
+    def _value_next(self) -> None:
+        """Value of what comes after the rollout; it is not acted on yet, so the memory stays as it is."""
+        end = slice(self.steps, self.steps + 1)
+        self.values[end] = self.policy(self.observations[end], self.state, self.first[end]).value
 
     def save(self) -> dict[str, Any] | None:
         """Everything needed to play on exactly from here, or None if the environments cannot be saved."""

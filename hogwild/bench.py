@@ -12,7 +12,7 @@ import numpy as np
 import psutil
 
 from hogwild.config.settings import Settings, of_worker
-from hogwild.engines.processes import ProcessEngine, one_thread_per_process
+from hogwild.engines.processes import ProcessEngine, worker_environment
 from hogwild.envs.ids import plan_env
 from hogwild.envs.make import make_batch
 from hogwild.report import Report
@@ -102,7 +102,7 @@ class PausedTraining:
         assert isinstance(engine, ProcessEngine)
         self.engine = engine
         engine.start()
-        while any(status.steps == 0 for status in engine.statuses):
+        while any(status.steps == 0 for status in engine.statuses if status.role == "worker"):
             engine.poll(0.1)
         while not self._learns():
             engine.poll(0.1)
@@ -149,7 +149,7 @@ class BareEnvironments:
         context = multiprocessing.get_context("spawn")
         self.pipes: list[Connection] = []
         self.processes = []
-        with one_thread_per_process():
+        with worker_environment():
             for rank in range(workers):
                 ours, theirs = context.Pipe()
                 process = context.Process(target=_step_bare, args=(settings, rank, theirs), daemon=True)

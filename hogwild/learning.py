@@ -1,7 +1,9 @@
 """Gradients from rollouts, and weights from gradients. Nothing here knows of threads, processes or sockets."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,17 +15,18 @@ from hogwild.objectives import Objective
 from hogwild.optimizers import Optimizer, make_optimizer
 from hogwild.policies.flat import FlatLayout
 from hogwild.policies.policy import Policy
-from hogwild.rollout import Rollout
+from hogwild.rollout import Played, Rollout
 
 
 @dataclass(frozen=True)
 class Gradients:
-    """What one rollout says about the weights."""
+    """What a rollout, or a part of it, says about the weights."""
 
     flat: Tensor  # [parameters] in the layout of the weights
     steps: int
-    version: int  # of the weights that they were computed on
+    played: tuple[Played, ...]  # the rollouts that they come from
     metrics: dict[str, float] = field(default_factory=dict)
+    stop: bool = False  # the objective has had enough of this rollout
 
 
 class GradientComputer:
@@ -33,27 +36,46 @@ class GradientComputer:
     `.grad`, so nothing has to be zeroed and nothing can be applied twice.
     """
 
-    def __init__(self, policy: Policy, layout: FlatLayout, objective: Objective, max_norm: float) -> None:
+    def __init__(
+        self, policy: Policy, layout: FlatLayout, objective: Objective, max_norm: float, seed: int = 0
+    ) -> None:
         self.policy = policy
         self.objective = objective
         self.max_norm = max_norm
+        self.generator = torch.Generator().manual_seed(seed)
         self.parameters = [p for _, p in policy.named_parameters()]
         self.flat = torch.zeros(layout.num_parameters)
         self.views = [view for _, view in layout.views(self.flat)]
 
-    def compute(self, rollout: Rollout, step: int) -> Gradients:
-        """Gradients of one rollout; the vector is reused by the next call."""
-        loss, metrics = self.objective.loss(self.policy, rollout, step)
-        for view, gradient in zip(self.views, torch.autograd.grad(loss, self.parameters), strict=True):
+    def minibatches(self, rollout: Rollout) -> Iterator[Any]:
+        """What to learn from a rollout, one update each."""
+        return self.objective.minibatches(rollout, self.generator)
+
+    def compute(self, minibatch: Any, step: int, steps: int, played: tuple[Played, ...]) -> Gradients:
+        """Gradients of one minibatch; the vector is reused."""
+        loss = self.objective.loss(self.policy, minibatch, step)
+        metrics = loss.metrics
+        for view, gradient in zip(self.views, torch.autograd.grad(loss.total, self.parameters), strict=True):
             view.copy_(gradient)
-        norm = self.flat.norm().item()
+        norm = clip_(self.flat, self.max_norm)
         if not math.isfinite(norm):
             raise NotFinite(f"The gradient is not finite at step {step:,}. Try a smaller --learning-rate.")
-        if 0 < self.max_norm < norm:
-            self.flat.mul_(self.max_norm / norm)
         metrics["gradient/norm"] = norm
         metrics["gradient/clipped"] = float(0 < self.max_norm < norm)
-        return Gradients(self.flat, rollout.steps, rollout.version, metrics)
+        return Gradients(self.flat, steps, played, metrics, loss.stop)
+
+
+def clip_(flat: Tensor, max_norm: float) -> float:
+    """Scale a vector down to a norm, in place; answers the norm that it had. A limit of 0 is none.
+
+    >>> vector = torch.tensor([3.0, 4.0])
+    >>> clip_(vector, 1.0), [round(x, 3) for x in vector.tolist()]
+    (5.0, [0.6, 0.8])
+    """
+    norm: float = flat.norm().item()
+    if 0 < max_norm < norm < math.inf:
+        flat.mul_(max_norm / norm)
+    return norm
 
 
 class Learner:
@@ -70,6 +92,6 @@ class Learner:
         """The learning rate after `step` steps of all environments."""
         return linear(self.initial_rate, self.final_fraction, self.schedule_steps, step)
 
-    def apply(self, gradients: Gradients, count: int, step: int) -> None:
+    def apply(self, gradient: Tensor, count: int, step: int) -> None:
         """Make one update; `count` is how many the statistics have seen, this one included."""
-        self.optimizer.step(gradients.flat, self.learning_rate(step), count)
+        self.optimizer.step(gradient, self.learning_rate(step), count)

@@ -5,7 +5,7 @@ import time
 from collections import deque
 from typing import Any
 
-from hogwild.report import Episode, Report
+from hogwild.report import LAG_NAMES, Episode, Report
 
 RECENT = 100  # episodes
 
@@ -76,8 +76,11 @@ class Progress:
         total = sum(times.values())
         row |= {name: value / total for name, value in times.items() if total}
         row |= {name: interval.mean(name) for name in interval.sums if name not in times}
-        if "async/lag" in interval.largest:
-            row["async/lag_max"] = interval.largest["async/lag"]
+        row |= {
+            f"{name}_max": interval.largest[name] for name in ("async/lag", "async/age") if name in interval.largest
+        }
+        applied = sum(interval.lags.values())
+        row |= {f"async/lag_share/{LAG_NAMES[bucket]}": n / applied for bucket, n in sorted(interval.lags.items())}
         self.interval = Report(-1)
         self.row_steps, self.row_updates, self.row_time = self.steps, self.updates, seconds
         return row

@@ -1,8 +1,18 @@
 """The record that passes from acting to learning."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
+
+
+class Played(NamedTuple):
+    """Which weights played a rollout, and since when they have been at it."""
+
+    version: int
+    born: float = 0.0  # when they were pulled, on the clock `time.monotonic`
 
 
 @dataclass(frozen=True)
@@ -12,16 +22,42 @@ class Rollout:
     observations: Tensor  # [T+1, N, …]; the last one is only bootstrapped from
     actions: Tensor  # [T, N]
     log_probs: Tensor  # [T, N] of those actions, by the policy that took them
+    values: Tensor  # [T+1, N] by the policy that acted; the last one is the bootstrap
     rewards: Tensor  # [T, N] as learned from: scaled and clipped
     terminated: Tensor  # [T, N] the episode ended here: nothing follows
     truncated: Tensor  # [T, N] the episode was cut off here: bootstrap from `final_value`
     final_value: Tensor  # [T, N] value of the real last observation where truncated, else 0
     first: Tensor  # [T+1, N] an episode begins with this observation: the memory starts empty
     state: Tensor  # [N, S] the memory before the first step
-    version: int  # of the weights that acted
-    episodes: tuple[tuple[float, int], ...]  # raw return and length of the games that ended
+    played: tuple[Played, ...]  # of its worker; of several, where rollouts were joined
+    episodes: tuple[tuple[float, int], ...] = ()  # raw return and length of the games that ended
 
     @property
     def steps(self) -> int:
         """Decisions in this rollout, over all its environments."""
         return self.actions.numel()
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors by name."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
+
+    def parts(self, count: int) -> Iterator["Rollout"]:
+        """The environments in their order, in equal parts; nothing is copied."""
+        envs = self.actions.shape[1]
+        for part in range(count):
+            chosen = slice(part * envs // count, (part + 1) * envs // count)
+            tensors: dict[str, Any] = {
+                k: v[chosen] if k == "state" else v[:, chosen] for k, v in self.tensors().items()
+            }
+            yield Rollout(**tensors, played=self.played)
+
+
+def join(rollouts: Sequence[Rollout]) -> Rollout:
+    """Rollouts of the same length side by side, as one of all their environments."""
+    if len(rollouts) == 1:
+        return rollouts[0]
+    tensors: dict[str, Any] = {
+        name: torch.cat([rollout.tensors()[name] for rollout in rollouts], dim=0 if name == "state" else 1)
+        for name in rollouts[0].tensors()
+    }
+    return Rollout(**tensors, played=tuple(played for rollout in rollouts for played in rollout.played))

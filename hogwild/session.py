@@ -8,11 +8,14 @@ import numpy as np
 import torch
 
 from hogwild.config.settings import of_worker
+from hogwild.engines.crew import Carried, Crew
 from hogwild.engines.engine import Engine
 from hogwild.engines.inline import InlineEngine
 from hogwild.engines.processes import ProcessEngine
+from hogwild.engines.threads import ThreadEngine
 from hogwild.errors import CheckpointError
-from hogwild.exchanges.weights import READY, STEPS, STOP, VERSION, SharedWeights
+from hogwild.exchanges.make import make_shared
+from hogwild.exchanges.shared import DISCARDED, DROPPED, READY, STEPS, STOP, VERSION
 from hogwild.policies.flat import FlatLayout
 from hogwild.policies.policy import Policy
 from hogwild.resolve import Resolved
@@ -20,7 +23,11 @@ from hogwild.runs.checkpoint import Checkpoint
 from hogwild.threads import one_torch_thread
 from hogwild.worker import worker_seeds
 
-ENGINES: dict[str, Callable[..., Engine]] = {"inline": InlineEngine, "processes": ProcessEngine}
+ENGINES: dict[str, Callable[[Crew], Engine]] = {
+    "inline": InlineEngine,
+    "processes": ProcessEngine,
+    "threads": ThreadEngine,
+}
 
 
 class Session:
@@ -33,22 +40,31 @@ class Session:
         with torch.random.fork_rng(devices=[]), one_torch_thread():
             torch.manual_seed(self.settings.execution.seed)
             self.policy = Policy(resolved.spec, self.settings.policy)
-        self.layout = FlatLayout(self.policy)
-        flat = self.layout.bind(self.policy)
-        self.shared = SharedWeights(flat, self.layout, self.settings, self.workers)
+        self.shared = make_shared(self.settings, self.policy)
+        self.layout = self.shared.layout
         if self.settings.environment.normalise == "off" or not resolved.spec.is_image:
             self.shared.counters[READY] = 1
         self.incarnation = 0
         self._saved_engine: dict[str, Any] | None = None
-        self.engine: Engine = self._make_engine(None)
+        self.engine: Engine = self._make_engine([])
 
-    def _make_engine(self, carried: list[list[dict[str, float]]] | None) -> Engine:
-        make = ENGINES[self.settings.execution.engine]
-        return make(self.settings, self.shared, self.workers, self.incarnation, carried)
+    def _make_engine(self, carried: list[Carried]) -> Engine:
+        crew = Crew(self.settings, self.shared, self.incarnation, carried)
+        return ENGINES[self.settings.execution.engine](crew)
 
     def counts(self) -> tuple[int, int]:
         """Exact steps and updates so far."""
         return self.shared.counter(STEPS), self.shared.counter(VERSION)
+
+    def losses(self) -> dict[str, float]:
+        """What was thrown away so far, if the settings allow that anything is."""
+        execution = self.settings.execution
+        losses: dict[str, float] = {}
+        if execution.when_full != "block":
+            losses["async/dropped"] = self.shared.counter(DROPPED)
+        if execution.max_lag:
+            losses["async/discarded"] = self.shared.counter(DISCARDED)
+        return losses
 
     def seeds(self) -> dict[str, list[int]]:
         """Seeds of every worker: of its actions, then of its environments."""

@@ -85,6 +85,7 @@ class Training:
         last_row = last_checkpoint = time.monotonic()
         while not (reason := self._reason_to_stop()):
             self._take(self.engine.poll(POLL_SECONDS), writer)
+            self.progress.steps, self.progress.updates = self.session.counts()
             now = time.monotonic()
             row = None
             if self.progress.started is None:  # still building environments
@@ -117,7 +118,7 @@ class Training:
         return ""
 
     def _write_row(self, writer: RunWriter) -> dict[str, float]:
-        row = self.progress.row()
+        row = self.progress.row() | self.session.losses()
         writer.write_row(row)
         writer.flush()
         self._write_status("training")

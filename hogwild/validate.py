@@ -3,17 +3,29 @@
 import math
 from collections.abc import Callable, Iterator
 
-from hogwild.config.settings import Settings
+from hogwild.config.settings import ExecutionSettings, Settings
 from hogwild.policies.spec import SMALLEST_IMAGE, PolicySpec, encoder_kind
 
-AT_LEAST_1 = ("envs", "rollout_steps", "image_size", "frame_stack", "memory_size", "keep_checkpoints")
+AT_LEAST_1 = (
+    *("envs", "rollout_steps", "image_size", "frame_stack", "memory_size", "keep_checkpoints", "minibatches", "epochs"),
+    *("slots", "accumulate", "pull_every", "updaters", "batch_rollouts"),
+)
 FRACTIONS = ("discount", "gae_lambda", "rms_decay", "entropy_final", "learning_rate_final")
 BELOW_1 = ("beta1", "beta2", "sticky", "dropout")
-POSITIVE = ("learning_rate", "epsilon", "checkpoint_seconds", "log_seconds", "reward_scale")
+POSITIVE = ("clip", "rho_max", "c_max", "learning_rate", "epsilon", "checkpoint_seconds", "log_seconds", "reward_scale")
 NOT_NEGATIVE = (
-    *("entropy", "value_coef", "max_grad_norm", "steps", "minutes", "workers", "seed", "encoder_size"),
-    *("schedule_steps", "normalise_steps", "noops", "reward_clip"),
+    *("entropy", "value_coef", "max_grad_norm", "value_clip", "max_kl", "max_lag", "steps", "minutes", "workers"),
+    *("seed", "encoder_size", "schedule_steps", "normalise_steps", "noops", "reward_clip"),
 )
+EXCHANGE_ONLY = {
+    "slots": ("gradients", "trajectories"),
+    "when_full": ("gradients",),
+    "accumulate": ("gradients",),
+    "pull_every": ("gradients",),
+    "updaters": ("gradients",),
+    "batch_rollouts": ("trajectories",),
+    "when_stale": ("trajectories",),
+}
 RULES: tuple[tuple[tuple[str, ...], Callable[[float], bool], str], ...] = (
     ((*AT_LEAST_1, "frame_skip", "frame_limit"), lambda v: v >= 1, "must be at least 1"),
     (FRACTIONS, lambda v: 0 <= v <= 1, "must be between 0 and 1"),
@@ -29,7 +41,7 @@ def problems(settings: Settings, spec: PolicySpec | None = None) -> list[str]:
     >>> problems(Settings().update(discount=1.5))
     ['--discount 1.5: must be between 0 and 1.']
     """
-    found = [*_ranges(settings), *_contradictions(settings)]
+    found = [*_ranges(settings), *_contradictions(settings), *_cells(settings)]
     return found + list(_misfits(settings, spec)) if spec is not None else found
 
 
@@ -55,6 +67,34 @@ def _contradictions(settings: Settings) -> Iterator[str]:
         yield "--normalise-advantage: not with --returns monte-carlo, where a rollout may have no whole episode."
     if settings.run.name in (".", "..") or any(c in settings.run.name for c in "/\\\0"):
         yield f"--name {settings.run.name!r}: a folder name, without slashes."
+
+
+def _cells(settings: Settings) -> Iterator[str]:
+    """Combinations of objective, exchange and engine that make no sense, and the nearest that does."""
+    execution, objective = settings.execution, settings.objective
+    if objective.objective == "ppo" and execution.exchange == "gradients":
+        yield (
+            "ppo × gradients: each pass over a rollout needs the update of the one before, and gradients on their way "
+            "are not in the weights yet. Take --exchange weights, or trajectories; or --objective a3c."
+        )
+    if objective.objective == "vtrace" and objective.returns != "gae":
+        yield f"--returns {objective.returns}: vtrace has returns of its own; leave it out."
+    for name, exchange in EXCHANGE_ONLY.items():
+        if getattr(execution, name) != getattr(ExecutionSettings, name) and execution.exchange not in exchange:
+            flag = f"--{name.replace('_', '-')}"
+            yield f"{flag}: means nothing with --exchange {execution.exchange}, only with {' or '.join(exchange)}."
+    envs = min(settings.environment.envs) * execution.batch_rollouts
+    whole = objective.objective != "ppo" or settings.policy.memory != "none"  # sequences are not torn apart
+    parts = envs if whole else envs * min(objective.rollout_steps)
+    if objective.minibatches > max(parts, 1):
+        what = "environments" if whole else "steps"
+        yield f"--minibatches {objective.minibatches}: a rollout has only {parts} {what}."
+    places = execution.slots * max(execution.workers, 1)
+    if execution.exchange == "trajectories" and execution.batch_rollouts > places:
+        yield (
+            f"--batch-rollouts {execution.batch_rollouts}: more than fit into all slots ({places}); "
+            "raise --slots, or the learner waits for ever."
+        )
 
 
 def _misfits(settings: Settings, spec: PolicySpec) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """A worker, and the only loop there is: pull weights, play a rollout, compute gradients, push them."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,15 @@ from hogwild.config.settings import Settings, of_worker
 from hogwild.envs.batch import EnvBatch
 from hogwild.envs.ids import plan_env
 from hogwild.envs.make import make_batch
-from hogwild.exchanges.link import Link, PictureSums
 from hogwild.learning import GradientComputer
+from hogwild.lesson import learn
+from hogwild.link import Link, PictureSums
 from hogwild.objectives import make_objective
 from hogwild.policies.flat import FlatLayout
 from hogwild.policies.policy import Policy
 from hogwild.report import Report
 from hogwild.rollout import Rollout
+from hogwild.turns import Door, Stopped, Turn
 
 
 class Worker:
@@ -51,17 +53,25 @@ class Worker:
             self.policy,
             layout,
             make_objective(settings, rank),
-            of_worker(settings.objective.max_grad_norm, rank),
+            # At the barrier it is the mean of all gradients that is clipped.
+            0.0 if settings.execution.exchange == "barrier" else of_worker(settings.objective.max_grad_norm, rank),
+            seed=seeds[0] + 1,
         )
         self.keeps_normalising = settings.environment.normalise == "running" and self.policy.picture_layer is not None
 
     def save(self) -> dict[str, Any] | None:
         """Everything needed to play on exactly from here, if the environments allow it."""
-        return self.actor.save()
+        playing = self.actor.save()
+        if playing is None:
+            return None
+        shuffling = self.gradients.generator.get_state().numpy()
+        return {"actor": playing, "shuffling": shuffling, "weights": self.flat.numpy().copy()}
 
     def load(self, saved: dict[str, Any]) -> None:
         """Play on from a saved moment."""
-        self.actor.load(saved)
+        self.actor.load(saved["actor"])
+        self.flat.copy_(torch.from_numpy(saved["weights"]))
+        self.gradients.generator.set_state(torch.from_numpy(saved["shuffling"]))
 
 
 def worker_seeds(seed: int, rank: int, incarnation: int, count: int) -> list[int]:
@@ -75,33 +85,34 @@ def worker_seeds(seed: int, rank: int, incarnation: int, count: int) -> list[int
 
 
 def run_worker(
-    worker: Worker, link: Link, report: Callable[[Report], None], stopped: Callable[[], bool]
-) -> Iterator[None]:
-    """Work until stopped. Yields between playing and pushing, and after pushing: there others may come in between."""
-    while not stopped():
-        began = time.perf_counter()
-        pulled = link.pull(worker.flat)
-        pulling = time.perf_counter() - began
-        rollout = worker.actor.collect(pulled.version)
-        before = time.perf_counter()
-        gradients = worker.gradients.compute(rollout, pulled.step) if pulled.ready else None
-        learning = time.perf_counter() - before
-        yield
-        before = time.perf_counter()
-        metrics: dict[str, float] = {}
-        if gradients is not None:
-            metrics |= gradients.metrics | link.push(gradients)
-        if gradients is None or worker.keeps_normalising:
-            link.push(picture_sums(rollout, 0 if gradients is not None else rollout.steps))
-        metrics |= {
-            "time/environment": worker.actor.env_seconds,
-            "time/acting": worker.actor.act_seconds,
-            "time/learning": learning,
-            "time/exchange": pulling + time.perf_counter() - before,
-        }
-        updates = int(gradients is not None)
-        report(Report.of_rollout(worker.rank, rollout.steps, updates, metrics, rollout.episodes))
-        yield
+    worker: Worker,
+    link: Link,
+    report: Callable[[Report], None],
+    enough: Callable[[], bool] = lambda: False,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[Turn]:
+    """Work until there is `enough`; pauses before everything that others can see or change.
+
+    Whatever is waited for is waited for until the run is `stopped`.
+    """
+    door = Door(link, stopped)
+    with suppress(Stopped):
+        while not enough():
+            yield Turn.IDLE
+            pulled = yield from door.pull(worker.flat)
+            rollout = worker.actor.collect(pulled.version)
+            news = Report(worker.rank, rollout.steps, episodes=list(rollout.episodes))
+            if not pulled.ready or worker.keeps_normalising:
+                yield from door.push(picture_sums(rollout, 0 if pulled.ready else rollout.steps))
+            if pulled.ready and link.takes_rollouts:
+                news.receive((yield from door.push(rollout)))
+            elif pulled.ready:
+                yield from learn(worker.gradients, worker.flat, door, rollout, pulled.step, news)
+            yield from door.finish()
+            door.clock.add("environment", worker.actor.env_seconds)
+            door.clock.add("acting", worker.actor.act_seconds)
+            news.take(door.clock.metrics())
+            report(news)
 
 
 def picture_sums(rollout: Rollout, steps: int) -> PictureSums:

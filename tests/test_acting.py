@@ -129,6 +129,70 @@ def test_log_probabilities_are_those_of_the_actions_taken() -> None:
     torch.testing.assert_close(rollout.log_probs, expected.detach())
 
 
+def remembering_actor(memory: str) -> tuple[Actor, Policy]:
+    """Plays CartPole in episodes of at most 4 steps and rollouts of 6, so that there are borders of every kind."""
+    batch = GymnasiumBatch("CartPole-v1", lambda: gymnasium.make("CartPole-v1", max_episode_steps=4), 3)
+    torch.manual_seed(0)
+    policy = Policy(batch.spec, PolicySettings(memory=memory, memory_size=8, dropout=0.3))  # type: ignore[arg-type]
+    actor = Actor(policy, batch, 6, seed=0)
+    actor.reset([1, 2, 3])
+    return actor, policy
+
+
+@pytest.mark.parametrize("memory", ["none", "lstm", "gru"])
+def test_values_are_what_the_policy_says_of_the_observations(memory: str) -> None:
+    actor, policy = remembering_actor(memory)
+    for version in range(4):
+        rollout = actor.collect(version)
+        out = policy(rollout.observations, rollout.state, rollout.first)
+        assert not rollout.values.requires_grad
+        torch.testing.assert_close(rollout.values, out.value.detach())
+        if version and memory != "none":  # there is something to remember, and something to forget
+            forgetful = policy(rollout.observations, rollout.state, torch.ones_like(rollout.first))
+            hoarding = policy(rollout.observations, rollout.state, torch.zeros_like(rollout.first))
+            for wrong in (forgetful, hoarding):
+                assert not torch.allclose(wrong.value, rollout.values, atol=1e-4)
+
+
+def test_values_are_those_of_the_weights_that_acted() -> None:
+    actor, policy = remembering_actor("gru")
+    recorded = actor.collect(0).values.clone()
+    with torch.no_grad():
+        policy.critic.bias.add_(1.0)
+    torch.testing.assert_close(actor.values, recorded, rtol=0, atol=0)
+    rollout = actor.collect(1)
+    torch.testing.assert_close(
+        rollout.values, policy(rollout.observations, rollout.state, rollout.first).value.detach()
+    )
+
+
+@pytest.mark.parametrize("memory", ["lstm", "gru"])
+def test_looking_at_what_comes_after_the_rollout_leaves_the_memory_as_it_was(memory: str) -> None:
+    actor, policy = remembering_actor(memory)
+    for version in range(4):
+        rollout = actor.collect(version)
+        after = policy(rollout.observations[:-1], rollout.state, rollout.first[:-1]).state.detach()
+        torch.testing.assert_close(actor.state, after)
+        one_more = policy(rollout.observations, rollout.state, rollout.first).state.detach()
+        assert not torch.allclose(actor.state, one_more, atol=1e-4)
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_the_last_value_of_a_rollout_is_the_first_of_the_next_as_long_as_the_weights_stay(cut: bool) -> None:
+    actor, _ = counting_actor([1, 2, 3, 7], steps=5, cut=cut)
+    last = actor.collect(0).values[-1].clone()
+    for version in range(1, 6):
+        rollout = actor.collect(version)
+        assert torch.equal(rollout.values, rollout.observations[..., 0] * 10)
+        assert torch.equal(rollout.values[0], last)
+        last = rollout.values[-1].clone()
+
+
+def test_a_rollout_knows_which_weights_played_it() -> None:
+    actor, _ = counting_actor([3], steps=4, cut=False)
+    assert [[played.version for played in actor.collect(version).played] for version in (0, 5)] == [[0], [5]]
+
+
 def test_the_seed_decides_the_actions() -> None:
     def actions(seed: int) -> list[int]:
         batch = GymnasiumBatch("CartPole-v1", lambda: gymnasium.make("CartPole-v1"), 2)

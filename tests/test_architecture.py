@@ -21,8 +21,8 @@ ROOMS = [
     ["hogwild.objectives"],
     ["hogwild.envs"],
     ["hogwild.optimizers", "hogwild.acting", "hogwild.learning"],
+    ["hogwild.report", "hogwild.stopwatch", "hogwild.link", "hogwild.turns", "hogwild.lesson", "hogwild.worker"],
     ["hogwild.exchanges"],
-    ["hogwild.report", "hogwild.worker"],
     ["hogwild.validate", "hogwild.resolve"],
     ["hogwild.engines"],
     ["hogwild.runs", "hogwild.progress"],
@@ -95,17 +95,29 @@ def test_every_module_is_found_by_walking_the_package() -> None:
     assert {m for m in MODULES if not m.endswith("__init__")} <= walked
 
 
+def lines_of_code(text: str) -> int:
+    """Lines that do something: without blank lines, comments and docstrings."""
+    tree = ast.parse(text)
+    told: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            told |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = enumerate(text.splitlines(), start=1)
+    return sum(bool(line.strip()) and not line.strip().startswith("#") and number not in told for number, line in lines)
+
+
 def test_to_read_one_objective_exchange_and_engine_takes_at_most_1500_lines() -> None:
-    """From the loop down: everything that one must open to follow A3C on shared weights in processes."""
+    """Lines of code, from the loop down: everything that one must open to follow A3C on shared weights in processes."""
     seen: set[str] = set()
-    waiting = {"hogwild.worker", "hogwild.engines.processes", "hogwild.exchanges.weights"}
+    waiting = {"hogwild.worker", "hogwild.engines.processes", "hogwild.exchanges.weights", "hogwild.objectives.a3c"}
     aside = ("hogwild.envs", "hogwild.policies", "hogwild.config", "hogwild.errors")  # rooms of their own
+    switches = {"hogwild.objectives", "hogwild.exchanges.make"}  # they only choose one of several
     while waiting:
         module = waiting.pop()
         path = source(module)
-        if module in seen or module.startswith(aside):
+        if module in seen | switches or module.startswith(aside):
             continue
         seen.add(module)
         waiting |= imports_of(module) if path.exists() else imports_of(module + ".__init__")
-    lines = sum(source(m).read_text().count("\n") for m in seen if source(m).exists())
+    lines = sum(lines_of_code(source(m).read_text()) for m in seen if source(m).exists())
     assert lines <= 1500, f"{lines} lines in {sorted(seen)}"

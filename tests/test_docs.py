@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,10 +23,17 @@ def test_the_settings_page_is_what_the_settings_say() -> None:
 
 
 def test_every_metric_that_is_written_is_declared(tmp_path: Path) -> None:
-    run = hogwild.train(
-        "CartPole-v1", engine="inline", workers=2, steps=3000, log_seconds=0.1, runs=str(tmp_path), until_return=None
-    )
-    written = {name for row in run.metrics() for name in row}
+    written: set[str] = set()
+    common: dict[str, Any] = {"engine": "inline", "workers": 2, "steps": 3000, "log_seconds": 0.1, "max_lag": 90}
+    for index, changes in enumerate(
+        (
+            {"objective": "ppo"},
+            {"objective": "vtrace", "exchange": "trajectories", "envs": 1, "rollout_steps": 4},
+            {"exchange": "gradients", "when_full": "drop-oldest", "pull_every": 50, "envs": 1, "rollout_steps": 4},
+        )
+    ):
+        run = hogwild.train("CartPole-v1", runs=str(tmp_path), name=str(index), **{**common, **changes})
+        written |= {name for row in run.metrics() for name in row}
     assert written == set(METRICS)
 
 

@@ -22,6 +22,7 @@ SECTIONS = (
     ("time/acting", "acting"),
     ("time/learning", "learning"),
     ("time/exchange", "exchange"),
+    ("time/waiting", "waiting"),
 )
 LINE_SECONDS = 10.0
 
@@ -197,7 +198,9 @@ class LivePanel:
             f"[cyan]{sparkline(self.history)}[/]  [dim]{games:,} games[/]",
         )
         table.add_row("entropy", _number(row, "policy/entropy"), "value error", _number(row, "loss/value"))
-        table.add_row("lag", _number(row, "async/lag") + " updates", "gradient norm", _number(row, "gradient/norm"))
+        lag = f"{_number(row, 'async/lag')} updates, at most {_number(row, 'async/lag_max')}"
+        table.add_row("lag", lag, "gradient norm", _number(row, "gradient/norm"))
+        table.add_row("age", _number(row, "async/age") + " s", *self._on_the_way())
         table.add_row(
             "explained",
             _number(row, "value/explained_variance"),
@@ -206,8 +209,16 @@ class LivePanel:
         )
         return table
 
+    def _on_the_way(self) -> tuple[str, str]:
+        """Queue and losses where the exchange has them, else the wait for the lock."""
+        row = self.row
+        if "async/queue" not in row:
+            return "wait for lock", _number(row, "async/lock_wait") + " ms"
+        lost = [f"{row[f'async/{what}']:,.0f} {what}" for what in ("dropped", "discarded") if f"async/{what}" in row]
+        return "queue", ", ".join([_number(row, "async/queue"), *lost])
+
     def _sections(self) -> Text:
-        styles = ("green", "cyan", "magenta", "yellow")
+        styles = ("green", "cyan", "magenta", "yellow", "red")
         text = Text()
         shares = [(label, self.row.get(name, 0.0)) for name, label in SECTIONS]
         for (_, share), style in zip(shares, styles, strict=True):
@@ -218,10 +229,13 @@ class LivePanel:
         return text
 
     def _workers(self, workers: list[WorkerStatus]) -> Text:
-        colours = {"playing": "green", "starting": "yellow", "stopped": "dim"}
+        colours = {"playing": "green", "serving": "cyan", "starting": "yellow", "stopped": "dim"}
         text = Text("workers  ")
         for status in workers[:32]:
-            text.append(f"{status.rank} {status.state} {status.steps:,}   ", style=colours.get(status.state, "red"))
+            label = f"{status.rank} {status.state} {status.steps:,}   "
+            if status.role != "worker":
+                label = f"{status.role} {status.state}   "
+            text.append(label, style=colours.get(status.state, "red"))
         if len(workers) > 32:
             text.append(f"and {len(workers) - 32} more")
         return text

@@ -87,8 +87,9 @@ class PolicySettings:
 class ObjectiveSettings:
     """objective"""
 
-    objective: Literal["a3c"] = "a3c"
-    """What is optimised."""
+    objective: Literal["a3c", "ppo", "vtrace"] = "a3c"
+    """What is optimised: 'a3c', the plain policy gradient; 'ppo', several clipped passes over each rollout;
+    'vtrace', a policy gradient corrected for the age of its rollouts."""
     rollout_steps: tuple[int, ...] = (16,)
     """Steps of each environment in one rollout."""
     discount: tuple[float, ...] = (0.99,)
@@ -108,7 +109,21 @@ class ObjectiveSettings:
     reduction: Literal["mean", "sum"] = "mean"
     """Mean or sum over the steps of a rollout; learning rates mean different things under each."""
     normalise_advantage: bool = False
-    """Shift and scale the advantages of each rollout to mean 0, deviation 1."""
+    """Shift and scale the advantages of each minibatch to mean 0, deviation 1."""
+    minibatches: int = 1
+    """Parts into which a rollout is split, one update for each."""
+    epochs: int = 3
+    """Passes over each rollout (ppo)."""
+    clip: tuple[float, ...] = (0.2,)
+    """The probability of an action may change by this factor before its gradient is cut off (ppo)."""
+    value_clip: float = 0.0
+    """A value may move by so much in one rollout before its gradient is cut off (ppo; 0: never)."""
+    max_kl: float = 0.0
+    """End the passes over a rollout when the policy has moved this far, in nats (ppo; 0: never)."""
+    rho_max: float = 1.0
+    """Largest weight of a step that the new policy would take more often than the old one did (vtrace)."""
+    c_max: float = 1.0
+    """Largest such weight in the trace that carries what came later back to a step (vtrace)."""
     max_grad_norm: tuple[float, ...] = (0.5,)
     """Gradients with a larger global norm are scaled down to it (0: never)."""
 
@@ -141,14 +156,32 @@ class OptimizerSettings:
 class ExecutionSettings:
     """execution"""
 
-    exchange: Literal["weights"] = "weights"
-    """What travels: 'weights', one set of weights in shared memory to which every worker applies its gradients."""
+    exchange: Literal["weights", "gradients", "trajectories", "barrier"] = "weights"
+    """What travels: 'weights', nothing, every worker applies its gradients to one set of weights in shared memory;
+    'gradients', to an updater; 'trajectories', rollouts to a learner; 'barrier', nothing before all have come."""
     lock: Literal["free", "turns"] = "free"
     """Workers apply updates without waiting for each other, or take turns."""
-    engine: Literal["processes", "inline"] = "processes"
-    """Where workers run: 'processes', one each; 'inline', all in this process, in an order fixed by the seed."""
+    engine: Literal["processes", "threads", "inline"] = "processes"
+    """Where workers run: 'processes', one each; 'threads', all in this process; 'inline', likewise, but one after the
+    other in an order fixed by the seed."""
     workers: int = 0
     """Number of workers (0: one for each core)."""
+    slots: int = 2
+    """Places for rollouts or gradients on their way, for each worker; none free: the worker waits."""
+    when_full: Literal["block", "drop-oldest"] = "block"
+    """What a worker does when all its places are taken: wait, or overwrite its oldest gradient (gradients)."""
+    accumulate: int = 1
+    """Gradients that a worker adds up before it sends them (gradients)."""
+    pull_every: int = 1
+    """A worker fetches new weights for every so manyth rollout (gradients)."""
+    updaters: int = 1
+    """Threads that apply gradients (gradients)."""
+    batch_rollouts: int = 1
+    """Rollouts that the learner learns from together (trajectories)."""
+    max_lag: int = 0
+    """Largest number of updates between playing a rollout and learning from it (0: any)."""
+    when_stale: Literal["discard", "vtrace"] = "discard"
+    """What becomes of a rollout with a larger lag: nothing, or V-trace corrects for it (trajectories)."""
     seed: int = 0
     """Seed of everything random; each worker and environment derives its own from it."""
 

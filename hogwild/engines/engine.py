@@ -11,9 +11,10 @@ class WorkerStatus:
     """What one worker is doing."""
 
     rank: int
-    state: str = "starting"  # starting, playing, stopped
+    state: str = "starting"  # starting, playing, serving, stopped
     pid: int = 0
     steps: int = 0
+    role: str = "worker"  # or updater, or learner: one who serves all workers
 
 
 class Engine(Protocol):

@@ -1,73 +1,80 @@
 """The engine `inline`: all workers in this process, in an order that only the seed decides.
 
-Asynchrony is real but repeatable: in every round each worker plays once and pushes once, and the order of these is
-drawn anew, so that some push gradients of weights that others have changed in the meantime. Between rounds nothing
-is under way; that is where checkpoints are taken, and why a resumed run is bit for bit the run that was never stopped.
+Asynchrony is real but repeatable: in every round each worker goes once through its loop, and whose turn it is to go on
+is drawn by chance, so that some push gradients of weights that others have changed in the meantime. Between rounds
+nothing is under way; that is where checkpoints are taken, and why a resumed run is bit for bit the run that was never
+stopped.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import torch
 
-from hogwild.config.settings import Settings
-from hogwild.engines.engine import WorkerStatus
-from hogwild.exchanges import make_link
-from hogwild.exchanges.weights import STEPS, SharedWeights
+from hogwild.engines.crew import Carried, Crew
+from hogwild.exchanges.make import Server
+from hogwild.link import Link
 from hogwild.report import Report
 from hogwild.threads import one_torch_thread
+from hogwild.turns import Turn
 from hogwild.worker import Worker, run_worker
 
 
 class InlineEngine:
     """Runs workers one after the other in a seeded order."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        shared: SharedWeights,
-        workers: int,
-        incarnation: int = 0,
-        carried: list[list[dict[str, float]]] | None = None,
-    ) -> None:
-        self.settings = settings
-        self.shared = shared
-        self.incarnation = incarnation
-        self.statuses = [WorkerStatus(rank) for rank in range(workers)]
-        self.random = np.random.default_rng(np.random.SeedSequence((settings.execution.seed, 0x5EED)))
+    def __init__(self, crew: Crew) -> None:
+        self.crew = crew
+        self.statuses = crew.statuses()
+        self.random = np.random.default_rng(np.random.SeedSequence((crew.settings.execution.seed, 0x5EED)))
         self.workers: list[Worker] = []
-        self.loops: list[Iterator[None]] = []
+        self.links: list[Link] = []
+        self.servers: list[Server] = []
+        self.loops: list[Iterator[Turn]] = []  # of the workers
+        self.serving: list[Iterator[Turn]] = []
         self.reports: list[Report] = []
-        self._carried = carried or []
+        self._carried = crew.carried
         self.under_way = False
 
     def start(self) -> None:
-        """Build all workers."""
+        """Build everybody."""
+        with one_torch_thread():
+            for rank in range(self.crew.workers):
+                self.workers.append(self.crew.worker(rank))
+                self.links.append(self.crew.link(rank))
+            self.servers = self.crew.servers()
+        for worker, link in zip(self.workers, self.links, strict=True):
+            loop = run_worker(worker, link, self.reports.append)
+            next(loop)  # to where it is idle
+            self.loops.append(loop)
+        self.serving = [server.run(self.reports.append, lambda: False) for server in self.servers]
         for status in self.statuses:
-            carried = self._carried[status.rank % len(self._carried)] if self._carried else []
-            worker = Worker(self.settings, status.rank, self.incarnation, carried)
-            link = make_link(self.settings, self.shared, status.rank)
-            self.workers.append(worker)
-            self.loops.append(run_worker(worker, link, self.reports.append, lambda: False))
-            status.state = "playing"
+            status.state = "playing" if status.role == "worker" else "serving"
 
     def poll(self, seconds: float) -> list[Report]:  # noqa: ARG002
         """Play one round."""
-        limit = self.settings.run.steps
-        if not limit or self.shared.counter(STEPS) < limit:
+        if not self.crew.played_enough():
             self.under_way = True
             with one_torch_thread():
-                for rank in self._order():
-                    next(self.loops[rank])
+                self._round()
             self.under_way = False
         reports, self.reports[:] = list(self.reports), []
         for report in reports:
-            self.statuses[report.worker].steps += report.steps
+            self.statuses[min(report.worker, len(self.statuses) - 1)].steps += report.steps
         return reports
 
-    def _order(self) -> list[int]:
-        """Every worker twice: the first time it plays, the second time it pushes."""
-        return [int(rank) for rank in self.random.permutation(np.repeat(np.arange(len(self.workers)), 2))]
+    def _round(self) -> None:
+        """Every worker plays and hands over one rollout; chance decides who moves next."""
+        busy = list(self.loops)
+        while busy:
+            everybody = busy + self.serving
+            loop = everybody[self.random.integers(len(everybody))]
+            if next(loop) is Turn.IDLE:
+                busy.remove(loop)
+        for loop in self.serving:  # until there is nothing left for them to do
+            while next(loop) is not Turn.WAITING:
+                pass
 
     def stop(self) -> list[Report]:
         """Nothing is under way between rounds."""
@@ -80,23 +87,35 @@ class InlineEngine:
         self._carried = self.carried()
         for worker in self.workers:
             worker.batch.close()
-        self.workers, self.loops = [], []
+        self.workers, self.loops, self.serving = [], [], []
 
     def save(self) -> dict[str, Any] | None:
-        """State of every worker and of the order in which they take turns; None if an environment cannot be saved."""
-        if self.under_way or len(self.workers) < len(self.statuses):  # something failed in the middle
+        """State of everybody and of the order in which they take turns; None if an environment cannot be saved."""
+        if self.under_way or len(self.workers) < self.crew.workers:  # something failed in the middle
             return None
         states = [worker.save() for worker in self.workers]
         if any(state is None for state in states):
             return None
-        return {"workers": states, "order": dict(self.random.bit_generator.state)}
+        mailbox = self.crew.shared.mailbox
+        return {
+            "workers": states,
+            "links": [link.save() for link in self.links],
+            "servers": [server.save() for server in self.servers],
+            "mailbox": {name: tensor.numpy().copy() for name, tensor in mailbox.tensors().items()} if mailbox else {},
+            "order": dict(self.random.bit_generator.state),
+        }
 
     def load(self, saved: dict[str, Any]) -> None:
         """Go on exactly from a saved moment."""
-        for worker, state in zip(self.workers, saved["workers"], strict=True):
-            worker.load(state)
+        for kind in ("workers", "links", "servers"):
+            for member, state in zip(getattr(self, kind), saved[kind], strict=True):
+                member.load(state)
+        mailbox = self.crew.shared.mailbox
+        if mailbox is not None:
+            for name, tensor in mailbox.tensors().items():
+                tensor.copy_(torch.from_numpy(saved["mailbox"][name]))
         self.random.bit_generator.state = saved["order"]
 
-    def carried(self) -> list[list[dict[str, float]]]:
+    def carried(self) -> list[Carried]:
         """What the preprocessing of each worker has learned."""
         return [worker.batch.carried() for worker in self.workers] or self._carried

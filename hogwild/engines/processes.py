@@ -15,57 +15,47 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from hogwild import errors
-from hogwild.config.settings import Settings
-from hogwild.engines.engine import WorkerStatus
-from hogwild.engines.worker_process import worker_main
+from hogwild.engines.crew import Carried, Crew
+from hogwild.engines.worker_process import participant_main
 from hogwild.errors import HogwildError, WorkerDied
 from hogwild.exchanges.file_lock import FileLock
-from hogwild.exchanges.weights import STOP, SharedWeights
+from hogwild.exchanges.shared import STOP
 from hogwild.report import Report
 
+WORKER_ENVIRONMENT = {
+    # One core, one thread: more would fight for the cores.
+    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+    # Every rollout needs the same large blocks of memory again; giving them back in between costs a page fault for
+    # each 4 kB (a tenth of the time of learning). Only the GNU library reads these.
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
+}
 STOP_SECONDS = 30.0  # a worker that has not finished its rollout by then is ended
 
 
 class ProcessEngine:
     """Runs each worker in a process of its own."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        shared: SharedWeights,
-        workers: int,
-        incarnation: int = 0,
-        carried: list[list[dict[str, float]]] | None = None,
-    ) -> None:
-        self.settings = settings
-        self.shared = shared
-        self.incarnation = incarnation
-        self.statuses = [WorkerStatus(rank) for rank in range(workers)]
+    def __init__(self, crew: Crew) -> None:
+        self.crew = crew
+        self.statuses = crew.statuses()
         self.processes: list[multiprocessing.process.BaseProcess] = []
         self.pipes: list[Connection] = []
-        self.lock = FileLock()
-        self._carried: list[list[dict[str, float]]] = carried or [[] for _ in range(workers)]
+        self.lock: FileLock | None = None
+        self._carried: list[Carried] = crew.carried or [[] for _ in range(crew.workers)]
 
     def start(self) -> None:
         """Spawn all workers; they build their environments side by side."""
-        self.shared.share()
+        self.crew.shared.share()
+        self.lock = FileLock()
         context = multiprocessing.get_context("spawn")
-        with one_thread_per_process(), signals_held_back():
+        with worker_environment(), signals_held_back():
             for status in self.statuses:
                 ours, theirs = context.Pipe()
-                carried = self._carried[status.rank % len(self._carried)]
                 process = context.Process(
-                    target=worker_main,
-                    args=(
-                        self.settings,
-                        status.rank,
-                        self.incarnation,
-                        carried,
-                        self.shared,
-                        self.lock,
-                        theirs,
-                    ),
-                    name=f"hogwild worker {status.rank}",
+                    target=participant_main,
+                    args=(self.crew, status.rank, self.lock, theirs),
+                    name=f"hogwild {status.role} {status.rank}",
                     daemon=True,
                 )
                 process.start()
@@ -111,11 +101,11 @@ class ProcessEngine:
             return
         code = process.exitcode
         how = f"killed by signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-        raise WorkerDied(f"Worker {rank} (pid {status.pid}) died: {how}.")
+        raise WorkerDied(f"{status.role.capitalize()} {rank} (pid {status.pid}) died: {how}.")
 
     def stop(self) -> list[Report]:
         """Ask the workers to finish their rollouts, and wait for them."""
-        self.shared.counters[STOP] = 1
+        self.crew.shared.counters[STOP] = 1
         reports: list[Report] = []
         deadline = time.monotonic() + STOP_SECONDS
         while any(process.is_alive() for process in self.processes) and time.monotonic() < deadline:
@@ -138,6 +128,8 @@ class ProcessEngine:
         for status in self.statuses:
             status.state = "stopped"
         self.processes, self.pipes = [], []
+        if self.lock is not None:
+            self.lock.close()
 
     def save(self) -> None:
         """Workers that run by themselves cannot be saved in mid-game."""
@@ -146,17 +138,16 @@ class ProcessEngine:
     def load(self, saved: dict[str, Any]) -> None:
         """Nothing to load: games start anew."""
 
-    def carried(self) -> list[list[dict[str, float]]]:
+    def carried(self) -> list[Carried]:
         """What the preprocessing of each worker has learned, as it last said."""
         return self._carried
 
 
 @contextmanager
-def one_thread_per_process() -> Iterator[None]:
-    """Children started inside load their numeric libraries with one thread each: more would fight for the cores."""
-    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
+def worker_environment() -> Iterator[None]:
+    """Children started inside have the variables that workers want in their environment."""
+    before = {name: os.environ.get(name) for name in WORKER_ENVIRONMENT}
+    os.environ.update(WORKER_ENVIRONMENT)
     try:
         yield
     finally:

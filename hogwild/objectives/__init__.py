@@ -1,12 +1,22 @@
-"""What is optimised. An objective is a record of numbers with a pure `loss(policy, rollout, step)`."""
+"""What is optimised. An objective is a record of numbers with a pure `loss(policy, minibatch, step)`."""
+
+from collections.abc import Callable
 
 from hogwild.config.settings import Settings
 from hogwild.objectives.a3c import A3C
-from hogwild.objectives.objective import Objective
+from hogwild.objectives.objective import Loss, Objective
+from hogwild.objectives.ppo import PPO
+from hogwild.objectives.vtrace import VTrace
 
-__all__ = ["A3C", "Objective", "make_objective"]
+__all__ = ["A3C", "PPO", "Loss", "Objective", "VTrace", "make_objective"]
+
+OBJECTIVES: dict[str, Callable[[Settings, int], Objective]] = {
+    "a3c": A3C.of_worker,
+    "ppo": PPO.of_worker,
+    "vtrace": VTrace.of_worker,
+}
 
 
 def make_objective(settings: Settings, rank: int) -> Objective:
     """The objective of one worker."""
-    return A3C.for_worker(settings, rank)
+    return OBJECTIVES[settings.objective.objective](settings, rank)

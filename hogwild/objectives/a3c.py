@@ -1,121 +1,49 @@
 """Advantage actor-critic (arXiv:1602.01783): the policy gradient, a value error, and an entropy bonus."""
 
-import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import torch
-from torch import Tensor
-from torch.nn import functional as F
 
-from hogwild.config.settings import Settings, of_worker
+from hogwild.config.settings import Settings
 from hogwild.maths import categorical
-from hogwild.maths.returns import generalised_advantage, monte_carlo_return, n_step_return
-from hogwild.maths.schedules import linear
+from hogwild.objectives.minibatch import Minibatch, in_order, whole
+from hogwild.objectives.objective import Loss
+from hogwild.objectives.targets import Targets, standardise
+from hogwild.objectives.terms import Terms
 from hogwild.policies.policy import Policy
 from hogwild.rollout import Rollout
 
 
 @dataclass(frozen=True)
 class A3C:
-    """The A3C objective of one worker."""
+    """The A3C objective of one worker: every step is learned from once."""
 
-    discount: float = 0.99
-    returns: str = "gae"
-    gae_lambda: float = 0.95
-    entropy: float = 0.01
-    entropy_final: float = 1.0
-    schedule_steps: int = 0
-    value_coef: float = 0.5
-    value_loss: str = "squared"
-    reduction: str = "mean"
+    targets: Targets = field(default_factory=Targets)
+    terms: Terms = field(default_factory=Terms)
+    parts: int = 1
     normalise_advantage: bool = False
 
     @classmethod
-    def for_worker(cls, settings: Settings, rank: int) -> "A3C":
+    def of_worker(cls, settings: Settings, rank: int) -> "A3C":
         """The objective that the settings give to worker `rank`."""
-        chosen = settings.objective
         return cls(
-            discount=of_worker(chosen.discount, rank),
-            returns=chosen.returns,
-            gae_lambda=of_worker(chosen.gae_lambda, rank),
-            entropy=of_worker(chosen.entropy, rank),
-            entropy_final=chosen.entropy_final,
-            schedule_steps=settings.optimizer.schedule_steps,
-            value_coef=of_worker(chosen.value_coef, rank),
-            value_loss=chosen.value_loss,
-            reduction=chosen.reduction,
-            normalise_advantage=chosen.normalise_advantage,
+            Targets.of_worker(settings, rank),
+            Terms.of_worker(settings, rank),
+            settings.objective.minibatches,
+            settings.objective.normalise_advantage,
         )
 
-    def loss(self, policy: Policy, rollout: Rollout, step: int) -> tuple[Tensor, dict[str, float]]:
-        """Loss of one rollout, and its parts; `step` is where the entropy schedule stands."""
-        out = policy(rollout.observations, rollout.state, rollout.first)
-        value = out.value[:-1]
-        advantage, target, known = self.targets(rollout, out.value.detach())
+    def minibatches(self, rollout: Rollout, generator: torch.Generator) -> Iterator[Minibatch]:  # noqa: ARG002
+        """The environments of the rollout, in equal parts."""
+        yield from in_order(whole(rollout, self.targets), self.parts)
+
+    def loss(self, policy: Policy, minibatch: Minibatch, step: int) -> Loss:
+        """Policy gradient loss of one minibatch."""
+        out = policy(minibatch.observations, minibatch.state, minibatch.first)
+        advantage = minibatch.advantage
         if self.normalise_advantage:
-            advantage = standardise(advantage, known)
-
-        taken = categorical.log_probability(out.log_probs[:-1], rollout.actions)
-        policy_loss = self._reduce(-taken * advantage, known)
-        value_loss = self._reduce(self._value_error(value, target), known)
-        entropy = categorical.entropy(out.log_probs[:-1])
-        entropy_coef = linear(self.entropy, self.entropy_final, self.schedule_steps, step)
-        loss = policy_loss + self.value_coef * value_loss - entropy_coef * self._reduce(entropy, known)
-
-        count = known.sum().clamp_min(1)
-        scale = 1.0 if self.reduction == "mean" else float(count)
-        return loss, {
-            "loss/policy": policy_loss.item() / scale,
-            "loss/value": value_loss.item() / scale,
-            "policy/entropy": entropy.mean().item(),
-            "policy/entropy_coef": entropy_coef,
-            "value/mean": value.mean().item(),
-            "value/explained_variance": explained_variance(value.detach()[known], target[known]),
-        }
-
-    def targets(self, rollout: Rollout, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Advantages, value targets, and which steps have them, all [T, N]; `value` is [T+1, N]."""
-        discount = self.discount * ~rollout.terminated
-        cut = rollout.terminated | rollout.truncated
-        next_value = torch.where(rollout.truncated, rollout.final_value, value[1:])
-        known = torch.ones_like(cut)
-        if self.returns == "gae":
-            advantage = generalised_advantage(rollout.rewards, discount, value[:-1], next_value, cut, self.gae_lambda)
-            return advantage, advantage + value[:-1], known
-        if self.returns == "n-step":
-            target = n_step_return(rollout.rewards, discount, next_value, cut)
-        else:
-            target, known = monte_carlo_return(rollout.rewards, discount, cut)
-        return target - value[:-1], target, known
-
-    def _reduce(self, per_step: Tensor, known: Tensor) -> Tensor:
-        total = (per_step * known).sum()
-        return total if self.reduction == "sum" else total / known.sum().clamp_min(1)
-
-    def _value_error(self, value: Tensor, target: Tensor) -> Tensor:
-        if self.value_loss == "huber":
-            return F.huber_loss(value, target, reduction="none")
-        return 0.5 * (value - target).square()
-
-
-def standardise(advantage: Tensor, known: Tensor) -> Tensor:
-    """Advantages with mean 0 and deviation 1 over the steps that have one.
-
-    >>> standardise(torch.tensor([[1.0], [3.0]]), torch.tensor([[True], [True]])).flatten().round().tolist()
-    [-1.0, 1.0]
-    """
-    seen = advantage[known]
-    if seen.numel() < 2:
-        return advantage
-    return (advantage - seen.mean()) / (seen.std(correction=0) + 1e-8)
-
-
-def explained_variance(predicted: Tensor, actual: Tensor) -> float:
-    """Share of the variance of `actual` that `predicted` explains: 1 is perfect, 0 no better than a constant.
-
-    >>> explained_variance(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0]))
-    1.0
-    """
-    if actual.numel() < 2 or actual.var(correction=0) == 0:
-        return math.nan
-    return (1.0 - (actual - predicted).var(correction=0) / actual.var(correction=0)).item()
+            advantage = standardise(advantage, minibatch.known)
+        policy_loss = -categorical.log_probability(out.log_probs, minibatch.actions) * advantage
+        value_error = self.terms.value_error(out.value, minibatch.target)
+        return Loss(*self.terms.total(policy_loss, value_error, out, minibatch.target, minibatch.known, step))

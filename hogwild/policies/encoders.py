@@ -13,6 +13,8 @@ from torch.nn import functional as F
 
 from hogwild.policies.image_normaliser import ScaledConv2d
 
+CHUNK = 256  # pictures; more of them fall out of the processor's cache
+
 
 class Convolutions(nn.Module):
     """Convolutions, each followed by an optional 2×2 max-pool and an activation, then an optional linear layer."""
@@ -56,7 +58,7 @@ class Convolutions(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Features [B, outputs] of pictures [B, C, H, W]."""
-        features = self._convolve(images)
+        features = torch.cat([self._convolve(chunk) for chunk in images.split(CHUNK)])
         return features if self.linear is None else self.activation(self.linear(features))
 
     @property

@@ -37,11 +37,18 @@ class FlatLayout:
             if where.stop <= len(vector):
                 yield name, vector[where].view(self.shapes[name])
 
-    def bind(self, module: nn.Module) -> Tensor:
-        """Move the module's numbers into a new vector and make its parameters and buffers views of it."""
+    def read(self, module: nn.Module) -> Tensor:
+        """A new vector with the module's numbers."""
         vector = torch.zeros(self.size)
         tensors = dict(module.named_parameters()) | dict(module.named_buffers())
         for name, view in self.views(vector):
             view.copy_(tensors[name].detach())
+        return vector
+
+    def bind(self, module: nn.Module) -> Tensor:
+        """Move the module's numbers into a new vector and make its parameters and buffers views of it."""
+        vector = self.read(module)
+        tensors = dict(module.named_parameters()) | dict(module.named_buffers())
+        for name, view in self.views(vector):
             tensors[name].data = view
         return vector

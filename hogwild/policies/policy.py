@@ -14,8 +14,6 @@ from hogwild.policies.initialisers import initialise
 from hogwild.policies.memory import make_memory
 from hogwild.policies.spec import LAST_LAYER, PolicySpec, encoder_kind
 
-ENCODER_CHUNK = 128  # observations; larger batches of pictures fall out of the processor's cache
-
 
 class Output(NamedTuple):
     """What a policy says about [T, N] observations."""
@@ -75,7 +73,7 @@ class Policy(nn.Module):
     def forward(self, observations: Tensor, state: Tensor, first: Tensor) -> Output:
         """Log-probabilities and values of observations [T, N, …]; `first` [T, N] marks where episodes begin."""
         steps, envs = first.shape
-        features = self._encode(observations.flatten(0, 1)).view(steps, envs, -1)
+        features = self.encoder(observations.flatten(0, 1)).view(steps, envs, -1)
         carried, mask = state.split([self.memory.state_size, self._mask_size], dim=1)
         if self.dropout:
             features = features * mask
@@ -87,11 +85,6 @@ class Policy(nn.Module):
             for_actor = for_critic = features
         logits = self.actor(for_actor)
         return Output(logits.log_softmax(-1), self.critic(for_critic).squeeze(-1), state)
-
-    def _encode(self, observations: Tensor) -> Tensor:
-        if isinstance(self.encoder, Convolutions) and len(observations) > ENCODER_CHUNK:
-            return torch.cat([self.encoder(chunk) for chunk in observations.split(ENCODER_CHUNK)])
-        return self.encoder(observations)  # type: ignore[no-any-return]
 
     @contextmanager
     def frozen(self) -> Iterator[None]:

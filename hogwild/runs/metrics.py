@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from hogwild.report import LAG_NAMES
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -34,13 +36,24 @@ METRICS = {
         Metric("gradient/norm", "1", "global norm of the gradient before clipping"),
         Metric("gradient/clipped", "1", "share of updates whose gradient was clipped"),
         Metric("optimizer/learning_rate", "1", "learning rate, as scheduled"),
-        Metric("async/lag", "updates", "updates by others between playing a rollout and applying its gradient, mean"),
+        Metric("ppo/kl", "nats", "how far the policy has moved from the one that played, estimated (ppo)"),
+        Metric("ppo/clipped", "1", "share of steps whose probability ratio was cut off (ppo)"),
+        Metric("vtrace/ratio", "1", "mean probability ratio of the new policy to the one that played (vtrace)"),
+        Metric("vtrace/clipped", "1", "share of steps whose ratio was cut off (vtrace)"),
+        Metric("async/lag", "updates", "versions between the weights that played a rollout and those updated, mean"),
         Metric("async/lag_max", "updates", "the same, largest"),
+        *(Metric(f"async/lag_share/{name}", "1", f"share of rollouts with a lag of {name}") for name in LAG_NAMES),
+        Metric("async/age", "s", "seconds between pulling the weights that play a rollout and its update, mean"),
+        Metric("async/age_max", "s", "the same, largest"),
+        Metric("async/queue", "slots", "rollouts or gradients on their way when one was added, mean"),
+        Metric("async/dropped", "gradients", "overwritten before they were read, so far (--when-full drop-oldest)"),
+        Metric("async/discarded", "updates", "left out for being older than --max-lag, so far"),
         Metric("async/lock_wait", "ms", "wait for the lock before an update, mean"),
         Metric("time/environment", "1", "share of the workers' time spent in environments"),
         Metric("time/acting", "1", "share spent choosing actions and recording"),
         Metric("time/learning", "1", "share spent computing gradients"),
         Metric("time/exchange", "1", "share spent pulling weights and applying updates"),
+        Metric("time/waiting", "1", "share spent waiting for others"),
     )
 }
 

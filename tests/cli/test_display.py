@@ -34,7 +34,9 @@ def played(steps: int = 2500, seconds: float = 50.0) -> Progress:
     progress = Progress(frames_per_step=4)
     metrics = {"policy/entropy": 0.6875, "async/lag": 1.5, "loss/value": 0.25, "gradient/norm": 3.0}
     progress.start_clock()
-    progress.take(Report.of_rollout(0, steps, 10, metrics, [(20.0, 20), (30.0, 30)]), steps, 10)
+    report = Report(0, steps, 10, episodes=[(20.0, 20), (30.0, 30)])
+    report.take(metrics)
+    progress.take(report, steps, 10)
     progress.started = time.monotonic() - seconds
     return progress
 

@@ -9,12 +9,14 @@ import torch
 
 from hogwild.config.settings import PolicySettings, Settings
 from hogwild.exchanges.file_lock import FileLock
-from hogwild.exchanges.link import PictureSums
-from hogwild.exchanges.weights import DEVIATION, MEAN, READY, STEPS, VERSION, SharedWeights, WeightsLink
+from hogwild.exchanges.shared import DEVIATION, MEAN, READY, STEPS, VERSION, SharedWeights
+from hogwild.exchanges.tape import Lock
+from hogwild.exchanges.weights import WeightsLink
 from hogwild.learning import Gradients
-from hogwild.policies.flat import FlatLayout
+from hogwild.link import PictureSums
 from hogwild.policies.policy import Policy
 from hogwild.policies.spec import PolicySpec
+from hogwild.rollout import Played
 
 VECTOR, PICTURE = PolicySpec((4,), "float32", 2), PolicySpec((1, 24, 24), "uint8", 2)
 # Statistics frozen at one: an update then moves the weights by the learning rate times the gradient.
@@ -23,21 +25,19 @@ PLAIN = Settings().update(optimizer="rmsprop-tf", rms_decay=1.0, epsilon=1e-12, 
 
 def make_shared(settings: Settings = PLAIN, spec: PolicySpec = VECTOR, workers: int = 2) -> SharedWeights:
     torch.manual_seed(0)
-    policy = Policy(spec, PolicySettings())
-    layout = FlatLayout(policy)
-    shared = SharedWeights(layout.bind(policy), layout, settings, workers)
+    shared = SharedWeights(Policy(spec, PolicySettings()), settings.update(workers=workers))
     shared.counters[READY] = int(not spec.is_image)
     return shared
 
 
 def gradients(shared: SharedWeights, version: int = 0, steps: int = 10) -> Gradients:
-    return Gradients(torch.ones(shared.layout.num_parameters), steps, version)
+    return Gradients(torch.ones(shared.layout.num_parameters), steps, (Played(version),))
 
 
 def test_what_is_pushed_is_what_is_pulled() -> None:
     shared = make_shared()
     before = shared.weights.clone()
-    links = [WeightsLink(shared, PLAIN, rank) for rank in range(2)]
+    links = [WeightsLink(shared, PLAIN, rank, Lock()) for rank in range(2)]
     links[0].push(gradients(shared))
     vector = torch.zeros_like(shared.weights)
     pulled = links[1].pull(vector)
@@ -48,7 +48,7 @@ def test_what_is_pushed_is_what_is_pulled() -> None:
 def test_a_pulled_vector_is_a_copy_that_later_updates_leave_alone() -> None:
     """Gradients are computed on it: an update in between forward and backward must not reach it."""
     shared = make_shared()
-    link = WeightsLink(shared, PLAIN, 0)
+    link = WeightsLink(shared, PLAIN, 0, Lock())
     vector = torch.zeros_like(shared.weights)
     link.pull(vector)
     kept = vector.clone()
@@ -58,19 +58,19 @@ def test_a_pulled_vector_is_a_copy_that_later_updates_leave_alone() -> None:
 
 def test_lag_counts_the_updates_of_others_since_the_pull() -> None:
     shared = make_shared()
-    links = [WeightsLink(shared, PLAIN, rank) for rank in range(2)]
+    links = [WeightsLink(shared, PLAIN, rank, Lock()) for rank in range(2)]
     versions = [link.pull(torch.zeros_like(shared.weights)).version for link in links]
-    assert links[0].push(gradients(shared, versions[0]))["async/lag"] == 0
-    assert links[0].push(gradients(shared, versions[0] + 1))["async/lag"] == 0
-    assert links[1].push(gradients(shared, versions[1]))["async/lag"] == 2
+    assert links[0].push(gradients(shared, versions[0])).lags == (0,)
+    assert links[0].push(gradients(shared, versions[0] + 1)).lags == (0,)
+    assert links[1].push(gradients(shared, versions[1])).lags == (2,)
 
 
 @pytest.mark.parametrize("shared_statistics", [True, False])
 def test_optimizer_statistics_are_one_set_or_one_for_each_worker(shared_statistics: bool) -> None:
     settings = Settings().update(shared_statistics=shared_statistics)
     shared = make_shared(settings)
-    WeightsLink(shared, settings, 0).push(gradients(shared))
-    WeightsLink(shared, settings, 1).push(gradients(shared))
+    WeightsLink(shared, settings, 0, Lock()).push(gradients(shared))
+    WeightsLink(shared, settings, 1, Lock()).push(gradients(shared))
     assert shared.counts.tolist() == ([2] if shared_statistics else [1, 1])
     assert len(shared.statistics) == (1 if shared_statistics else 2)
     assert all((s != 0).any() for s in shared.statistics)
@@ -78,7 +78,7 @@ def test_optimizer_statistics_are_one_set_or_one_for_each_worker(shared_statisti
 
 def push_many(shared: SharedWeights, settings: Settings, rank: int, lock: FileLock, times: int) -> None:
     torch.set_num_threads(1)
-    link = WeightsLink(shared, settings, rank, lock)
+    link = WeightsLink(shared, settings, rank, Lock(lock))
     for _ in range(times):
         link.push(gradients(shared, steps=3))
 
@@ -115,7 +115,7 @@ def sums_of(pictures: np.ndarray) -> PictureSums:
 def test_the_mean_picture_is_estimated_from_all_workers_and_then_frozen() -> None:
     settings = Settings().update(normalise="frozen", normalise_steps=50)
     shared = make_shared(settings, PICTURE)
-    links = [WeightsLink(shared, settings, rank) for rank in range(2)]
+    links = [WeightsLink(shared, settings, rank, Lock()) for rank in range(2)]
     random = np.random.default_rng(0)
     batches = [random.integers(256, size=(30, 1, 24, 24), dtype=np.uint8) for _ in range(3)]
     links[0].push(sums_of(batches[0]))
@@ -135,7 +135,7 @@ def test_the_mean_picture_is_estimated_from_all_workers_and_then_frozen() -> Non
 def test_a_running_normaliser_keeps_learning_slowly() -> None:
     settings = Settings().update(normalise="running", normalise_steps=10)
     shared = make_shared(settings, PICTURE)
-    link = WeightsLink(shared, settings, 0)
+    link = WeightsLink(shared, settings, 0, Lock())
     mean = dict(shared.layout.views(shared.weights))[MEAN]
     link.push(sums_of(np.full((10, 1, 24, 24), 100, dtype=np.uint8)))
     assert mean.unique().tolist() == [100.0]
@@ -147,5 +147,5 @@ def test_a_running_normaliser_keeps_learning_slowly() -> None:
 def test_a_blank_screen_has_no_variance_and_is_not_blown_up() -> None:
     settings = Settings().update(normalise="frozen", normalise_steps=5)
     shared = make_shared(settings, PICTURE)
-    WeightsLink(shared, settings, 0).push(sums_of(np.full((5, 1, 24, 24), 7, dtype=np.uint8)))
+    WeightsLink(shared, settings, 0, Lock()).push(sums_of(np.full((5, 1, 24, 24), 7, dtype=np.uint8)))
     assert dict(shared.layout.views(shared.weights))[DEVIATION].item() == 1.0

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from hogwild.config.settings import PolicySettings
-from hogwild.policies.policy import ENCODER_CHUNK, Policy
+from hogwild.policies.encoders import CHUNK
+from hogwild.policies.policy import Policy
 from hogwild.policies.spec import PolicySpec
 
 VECTOR = PolicySpec((4,), "float32", 3)
@@ -81,7 +82,7 @@ def test_split_actor_and_critic_share_only_the_trunk() -> None:
 
 def test_batches_larger_than_a_chunk_are_encoded_the_same() -> None:
     policy = make_policy(PolicySpec((2, 24, 24), "uint8", 3), encoder="a3c")
-    pictures = torch.randint(255, (1, ENCODER_CHUNK + 5, 2, 24, 24), dtype=torch.uint8)
+    pictures = torch.randint(255, (1, CHUNK + 5, 2, 24, 24), dtype=torch.uint8)
     count = pictures.shape[1]
     whole = policy(pictures, policy.initial_state(count), torch.zeros(1, count, dtype=torch.bool))
     last = policy(pictures[:, -3:], policy.initial_state(3), torch.zeros(1, 3, dtype=torch.bool))

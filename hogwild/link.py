@@ -1,12 +1,14 @@
 """The seam between a worker and everything else."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from torch import Tensor
 
 from hogwild.learning import Gradients
+from hogwild.report import Receipt
+from hogwild.rollout import Rollout
 
 
 @dataclass(frozen=True)
@@ -27,27 +29,37 @@ class Pulled(NamedTuple):
     ready: bool  # False: the mean picture is not known yet, so play but send `PictureSums`
 
 
-Contribution = Gradients | PictureSums
+Contribution = Gradients | Rollout | PictureSums
 
 
 class Link(Protocol):
-    """How weights reach a worker, and how what it learned leaves it."""
+    """How weights reach a worker, and how what it learned leaves it. No method ever waits: None means "not yet"."""
 
-    def pull(self, into: Tensor) -> Pulled:
+    takes_rollouts: bool = False  # whether to push rollouts as they are, or gradients
+
+    def pull(self, into: Tensor) -> Pulled | None:
         """Copy the newest weights into a vector."""
         ...
 
-    def push(self, contribution: Contribution) -> dict[str, float]:
+    def push(self, contribution: Contribution) -> Receipt | None:
         """Hand over a contribution; answers what there is to report of it, such as its lag."""
         ...
 
-    def close(self) -> None:
-        """Let go of everything shared."""
-        ...
+    def finish(self) -> bool:
+        """The rollout has given all that it had; False while others have to be waited for."""
+        return True
+
+    def save(self) -> dict[str, Any]:
+        """What has to be remembered between two rollouts."""
+        return {}
+
+    def load(self, saved: dict[str, Any]) -> None:  # noqa: ARG002
+        """Go on from what was saved."""
+        return
 
 
 @dataclass
-class RecordingLink:
+class RecordingLink(Link):
     """A link to nowhere, for tests: gives scripted weights and remembers what was pushed.
 
     >>> link = RecordingLink(weights=Tensor([1.0]))
@@ -59,6 +71,7 @@ class RecordingLink:
     version: int = 0
     step: int = 0
     ready: bool = True
+    takes_rollouts: bool = False
     pushed: list[Contribution] = field(default_factory=list)
 
     def pull(self, into: Tensor) -> Pulled:
@@ -66,10 +79,7 @@ class RecordingLink:
         into.copy_(self.weights)
         return Pulled(self.version, self.step, self.ready)
 
-    def push(self, contribution: Contribution) -> dict[str, float]:
+    def push(self, contribution: Contribution) -> Receipt:
         """Remember the contribution."""
         self.pushed.append(contribution)
-        return {}
-
-    def close(self) -> None:
-        """Nothing to let go of."""
+        return Receipt()

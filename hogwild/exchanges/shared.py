@@ -1,0 +1,65 @@
+"""All numbers that workers share: the weights, the optimizer's statistics, and exact counts."""
+
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from hogwild.config.settings import Settings
+from hogwild.optimizers import initial_statistics
+from hogwild.policies.flat import FlatLayout
+from hogwild.policies.policy import Policy
+
+VERSION, STEPS, STOP, READY, DROPPED, DISCARDED, EVENTS = range(7)
+MEAN, DEVIATION = "encoder.convolutions.0.mean", "encoder.convolutions.0.deviation"
+
+
+class Mailbox(Protocol):
+    """Where an exchange keeps what is on its way."""
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything by name."""
+        ...
+
+    def share(self) -> None:
+        """Move everything into shared memory."""
+        ...
+
+
+class SharedWeights:
+    """Ordinary tensors, which `share` moves into shared memory."""
+
+    def __init__(self, policy: Policy, settings: Settings) -> None:
+        self.spec = policy.spec
+        self.layout = layout = FlatLayout(policy)
+        sets = 1 if settings.optimizer.shared_statistics else settings.execution.workers
+        statistics = initial_statistics(settings.optimizer.optimizer, layout.num_parameters)
+        self.weights = layout.read(policy)
+        self.mailbox: Mailbox | None = None
+        self.statistics = statistics.repeat(sets, 1, 1)  # [sets, k, parameters]
+        self.counts = torch.zeros(sets, dtype=torch.int64)  # updates that each set has seen
+        self.counters = torch.zeros(8, dtype=torch.int64)
+        buffers = dict(layout.views(self.weights))
+        self.picture_sums = torch.zeros(2, buffers[MEAN].numel() if MEAN in buffers else 0, dtype=torch.float64)
+        self.picture_count = torch.zeros(1, dtype=torch.float64)
+        self.smallest_deviation = float(buffers[DEVIATION]) / 255 if DEVIATION in buffers else 0.0
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that a checkpoint keeps, by name; what is on its way in the mailbox is not."""
+        return {k: v for k, v in vars(self).items() if isinstance(v, Tensor)}
+
+    def share(self) -> None:
+        """Move everything into shared memory."""
+        for tensor in self.tensors().values():
+            tensor.share_memory_()
+        if self.mailbox is not None:
+            self.mailbox.share()
+
+    def counter(self, which: int) -> int:
+        """One of the counts that all workers share."""
+        return int(self.counters[which])
+
+    @property
+    def parameters(self) -> Tensor:
+        """The part of the weights that is learned; the rest is the mean picture."""
+        return self.weights[: self.layout.num_parameters]

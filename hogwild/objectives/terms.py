@@ -1,0 +1,75 @@
+"""The terms that every actor-critic objective adds to its policy's loss: the value error and the entropy bonus."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from hogwild.config.settings import Settings, of_worker
+from hogwild.maths import categorical
+from hogwild.maths.schedules import linear
+from hogwild.policies.policy import Output
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Weights of the terms, and how steps are summed up."""
+
+    entropy: float = 0.01
+    entropy_final: float = 1.0
+    schedule_steps: int = 0
+    value_coef: float = 0.5
+    value_loss: str = "squared"
+    reduction: str = "mean"
+
+    @classmethod
+    def of_worker(cls, settings: Settings, rank: int) -> "Terms":
+        """What the settings give to worker `rank`."""
+        chosen = settings.objective
+        return cls(
+            entropy=of_worker(chosen.entropy, rank),
+            entropy_final=chosen.entropy_final,
+            schedule_steps=settings.optimizer.schedule_steps,
+            value_coef=of_worker(chosen.value_coef, rank),
+            value_loss=chosen.value_loss,
+            reduction=chosen.reduction,
+        )
+
+    def value_error(self, value: Tensor, target: Tensor) -> Tensor:
+        """Error of each value, [T, N]."""
+        if self.value_loss == "huber":
+            return F.huber_loss(value, target, reduction="none")
+        return 0.5 * (value - target).square()
+
+    def total(
+        self, policy_loss: Tensor, value_error: Tensor, out: Output, target: Tensor, known: Tensor, step: int
+    ) -> tuple[Tensor, dict[str, float]]:
+        """The whole loss from the policy's loss and the value's error at each step, and what to report of it."""
+        entropy = categorical.entropy(out.log_probs)
+        entropy_coef = linear(self.entropy, self.entropy_final, self.schedule_steps, step)
+        per_step = policy_loss + self.value_coef * value_error - entropy_coef * entropy
+        count = known.sum().clamp_min(1)
+        total = (per_step * known).sum()
+        with torch.no_grad():
+            metrics = {
+                "loss/policy": ((policy_loss * known).sum() / count).item(),
+                "loss/value": ((value_error * known).sum() / count).item(),
+                "policy/entropy": entropy.mean().item(),
+                "policy/entropy_coef": entropy_coef,
+                "value/mean": out.value.mean().item(),
+                "value/explained_variance": explained_variance(out.value[known], target[known]),
+            }
+        return (total if self.reduction == "sum" else total / count), metrics
+
+
+def explained_variance(predicted: Tensor, actual: Tensor) -> float:
+    """Share of the variance of `actual` that `predicted` explains: 1 is perfect, 0 no better than a constant.
+
+    >>> explained_variance(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0]))
+    1.0
+    """
+    if actual.numel() < 2 or actual.var(correction=0) == 0:
+        return math.nan
+    return (1.0 - (actual - predicted).var(correction=0) / actual.var(correction=0)).item()

@@ -1,0 +1,1 @@
+"""A package, so that its files may be called what the files of `tests/objectives` are called."""
