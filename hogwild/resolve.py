@@ -41,8 +41,23 @@ def read_preset(name: str) -> dict[str, Any]:
     """
     if name not in preset_names():
         raise unknown("preset", name, preset_names())
-    text = resources.files("hogwild.config").joinpath("presets", f"{name}.toml").read_text()
-    return _flatten(tomllib.loads(text), f"preset {name}")
+    content = _preset_content(name)
+    content.pop("about", None)
+    return _flatten(content, f"preset {name}")
+
+
+def about_preset(name: str) -> dict[str, str]:
+    """What a preset is, where it comes from, and what was reported of it; empty for the defaults of a family.
+
+    >>> sorted(about_preset("gru-a3c-pong"))
+    ['reported', 'source', 'what']
+    """
+    return _preset_content(name).get("about", {})  # type: ignore[no-any-return]
+
+
+def _preset_content(name: str) -> dict[str, Any]:
+    text = resources.files("hogwild.config").joinpath("presets", f"{name}.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
 
 
 def read_file(path: str | Path) -> dict[str, Any]:

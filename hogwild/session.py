@@ -2,6 +2,7 @@
 checkpoints."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,8 @@ ENGINES: dict[str, Callable[[Crew], Engine]] = {
 class Session:
     """Shared weights and the engine that changes them."""
 
-    def __init__(self, resolved: Resolved) -> None:
+    def __init__(self, resolved: Resolved, tape: Path | None = None) -> None:
+        """`tape` is the folder in which the order of events is written down, if any."""
         self.resolved = resolved
         self.settings = resolved.settings
         self.workers = self.settings.execution.workers
@@ -46,10 +48,10 @@ class Session:
             self.shared.counters[READY] = 1
         self.incarnation = 0
         self._saved_engine: dict[str, Any] | None = None
-        self.engine: Engine = self._make_engine([])
+        self.engine: Engine = self._make_engine([], tape)
 
-    def _make_engine(self, carried: list[Carried]) -> Engine:
-        crew = Crew(self.settings, self.shared, self.incarnation, carried)
+    def _make_engine(self, carried: list[Carried], tape: Path | None = None) -> Engine:
+        crew = Crew(self.settings, self.shared, self.incarnation, carried, tape)
         return ENGINES[self.settings.execution.engine](crew)
 
     def counts(self) -> tuple[int, int]:

@@ -37,7 +37,7 @@ class Training:
         self.folder = folder
         self.display = display
         self.progress = Progress(resolved.plan.frames_per_step)
-        self.session = Session(resolved)
+        self.session = Session(resolved, folder.tape if self.settings.execution.record_schedule else None)
         self.engine: Engine = self.session.engine
         self.resumed_at: int | None = None
         self.best_mean, self.best_checkpoint = -math.inf, ""
@@ -52,6 +52,8 @@ class Training:
         self.best_checkpoint = checkpoint.state["best_checkpoint"]
         self.resumed_at = self.progress.steps
         self.engine = self.session.engine
+        if self.settings.execution.record_schedule:
+            skipped.append("What happens after a resume is not on the tape; `hogwild replay` repeats what came before.")
         return skipped
 
     def run(self) -> Outcome:

@@ -79,6 +79,8 @@ def _cells(settings: Settings) -> Iterator[str]:
         )
     if objective.objective == "vtrace" and objective.returns != "gae":
         yield f"--returns {objective.returns}: vtrace has returns of its own; leave it out."
+    if execution.record_schedule and execution.lock == "free":
+        yield "--record-schedule: lock-free writes cannot be repeated exactly; add --lock turns."
     for name, exchange in EXCHANGE_ONLY.items():
         if getattr(execution, name) != getattr(ExecutionSettings, name) and execution.exchange not in exchange:
             flag = f"--{name.replace('_', '-')}"

@@ -26,8 +26,9 @@ ROOMS = [
     ["hogwild.validate", "hogwild.resolve"],
     ["hogwild.engines"],
     ["hogwild.runs", "hogwild.progress"],
-    ["hogwild.session", "hogwild.display", "hogwild.training"],
+    ["hogwild.session", "hogwild.display", "hogwild.training", "hogwild.replay"],
     ["hogwild.agent", "hogwild.evaluation", "hogwild.video", "hogwild.bench", "hogwild.api"],
+    ["hogwild.comparison_runs", "hogwild.comparison", "hogwild.comparison_report"],
     ["hogwild.cli"],
     ["hogwild.__init__", "hogwild.__main__"],
 ]

@@ -9,7 +9,10 @@ COMMANDS = {
     "resume": ("resume", "go on with a run that was stopped or killed"),
     "eval": ("evaluate", "play whole games with a trained agent, and film it"),
     "runs": ("runs", "list runs"),
+    "presets": ("presets", "list named settings: the agents of the literature, and ours"),
+    "replay": ("replay", "repeat a recorded run exactly, and check that it was the same"),
     "show": ("show", "show one run"),
+    "compare": ("compare", "compare methods by their runs: curves, intervals, a verdict"),
     "bench": ("bench", "measure training speed beside the bare emulator's"),
 }
 

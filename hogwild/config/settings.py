@@ -182,6 +182,8 @@ class ExecutionSettings:
     """Largest number of updates between playing a rollout and learning from it (0: any)."""
     when_stale: Literal["discard", "vtrace"] = "discard"
     """What becomes of a rollout with a larger lag: nothing, or V-trace corrects for it (trajectories)."""
+    record_schedule: bool = False
+    """Write down in which order the weights were read and changed, so that `hogwild replay` can repeat it exactly."""
     seed: int = 0
     """Seed of everything random; each worker and environment derives its own from it."""
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from hogwild.config.settings import Settings
-from hogwild.exchanges.shared import DROPPED, READY, STEPS, SharedWeights
+from hogwild.exchanges.shared import DROPPED, STEPS, SharedWeights
 from hogwild.exchanges.slots import Slots
 from hogwild.exchanges.tape import Lock
 from hogwild.exchanges.weights import WeightsLink
@@ -45,18 +45,14 @@ class GradientsLink(Link):
         self.sums = settings.objective.reduction == "sum"
         self.played: list[Played] = []
         self.pulls = 0
-        self.version = 0
+        self.pulled = Pulled(version=0, step=0, ready=False)
 
     def pull(self, into: Tensor) -> Pulled:
         """Copy the shared weights, if it is time to; otherwise those pulled before are kept."""
-        self.pulls += 1
-        if (self.pulls - 1) % self.execution.pull_every and self.shared.counter(READY):
-            return Pulled(self.version, self.shared.counter(STEPS), ready=True)
-        pulled = self.weights.pull(into)
-        if not pulled.ready:
-            self.pulls = 0
-        self.version = pulled.version
-        return pulled
+        if self.pulls % self.execution.pull_every == 0 or not self.pulled.ready:
+            self.pulled = self.weights.pull(into)
+        self.pulls = self.pulls + 1 if self.pulled.ready else 0
+        return self.pulled
 
     def push(self, contribution: Contribution) -> Receipt | None:
         """Add up gradients, and send them when there are enough of them and there is room."""
@@ -104,13 +100,13 @@ class GradientsLink(Link):
     def save(self) -> dict[str, Any]:
         """Gradients that were not sent yet, and when the next weights are due."""
         played = [list(each) for each in self.played]
-        return {"sum": self.sum.numpy().copy(), "played": played, "pulls": self.pulls, "version": self.version}
+        return {"sum": self.sum.numpy().copy(), "played": played, "pulls": self.pulls, "pulled": list(self.pulled)}
 
     def load(self, saved: dict[str, Any]) -> None:
         """Go on from what was saved."""
         self.sum.copy_(torch.from_numpy(saved["sum"]))
         self.played = [Played(*each) for each in saved["played"]]
-        self.pulls, self.version = saved["pulls"], saved["version"]
+        self.pulls, self.pulled = saved["pulls"], Pulled(*saved["pulled"])
 
 
 class Updater:

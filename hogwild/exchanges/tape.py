@@ -6,10 +6,10 @@ a tape of it is enough to repeat a run exactly.
 
 import json
 import zlib
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any
 
 from hogwild.exchanges.shared import EVENTS, VERSION, SharedWeights
 
@@ -56,19 +56,31 @@ class Tape:
         self.who = who
         self.shared = shared
         self.digests: list[int] = []
-        self.file: TextIO | None = None
+        path.parent.mkdir(parents=True, exist_ok=True)
 
     def write(self) -> None:
         """Write down an event; the lock is held."""
-        if self.file is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.file = self.path.open("w", buffering=1, encoding="utf-8")
         self.shared.counters[EVENTS] += 1
         event: list[Any] = [self.shared.counter(EVENTS), self.who]
         if self.digests:
             event += [self.shared.counter(VERSION), self.digests]
-        self.file.write(json.dumps(event) + "\n")
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(event) + "\n")
         self.digests = []
+
+
+def read_tape(folder: Path) -> list[list[Any]]:
+    """All events in their order: [number, who], and after an update also [version, digests of all tensors].
+
+    What a killed run did not get to write is missing at the end, never in the middle.
+    """
+    events: list[list[Any]] = []
+    for path in folder.glob("*.jsonl"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            with suppress(ValueError):  # cut off in the middle
+                events.append(json.loads(line))
+    events.sort(key=lambda event: int(event[0]))
+    return [event for number, event in enumerate(events, start=1) if event[0] == number]
 
 
 def weight_digests(shared: SharedWeights) -> list[int]:

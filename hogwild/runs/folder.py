@@ -29,6 +29,7 @@ class RunFolder:
         self.episodes = path / "episodes.csv"
         self.log = path / "log.txt"
         self.checkpoints = path / "checkpoints"
+        self.tape = path / "tape"
         self._lock: int | None = None
 
     def create(self, overwrite: bool = False) -> None:

@@ -21,13 +21,8 @@ def describe_run(resolved: Resolved, seeds: dict[str, list[int]]) -> dict[str, A
         "created": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "command": command_line(),
         "git": git_state(),
-        "versions": {"python": platform.python_version()} | _versions(),
-        "machine": {
-            "system": platform.platform(),
-            "processor": processor_name(),
-            "cores": available_cores(),
-            "memory_gb": round(memory_bytes() / 2**30, 1),
-        },
+        "versions": versions(),
+        "machine": machine(),
         "environment": {
             "id": resolved.plan.id,
             "protocol": resolved.plan.protocol.describe() if resolved.plan.protocol else None,
@@ -41,6 +36,16 @@ def describe_run(resolved: Resolved, seeds: dict[str, list[int]]) -> dict[str, A
     }
 
 
+def machine() -> dict[str, Any]:
+    """What this computer is."""
+    return {
+        "system": platform.platform(),
+        "processor": processor_name(),
+        "cores": available_cores(),
+        "memory_gb": round(memory_bytes() / 2**30, 1),
+    }
+
+
 def command_line() -> str:
     """What was typed to start this process."""
     is_command = os.path.basename(sys.argv[0]) in ("hogwild", "__main__.py")
@@ -50,7 +55,7 @@ def command_line() -> str:
 def revision() -> str:
     """The package's version and, in a clone, its revision."""
     git = git_state()
-    version = _versions().get("hogwild", "?")
+    version = versions().get("hogwild", "?")
     if git is None:
         return f"hogwild {version}"
     return f"hogwild {version}, revision {git['revision'][:12]}{' + changes' if git['diff'] else ''}"
@@ -72,8 +77,9 @@ def git_state() -> dict[str, str] | None:
         return None
 
 
-def _versions() -> dict[str, str]:
-    found = {}
+def versions() -> dict[str, str]:
+    """Versions of everything that a result may hang on."""
+    found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
             found[package] = importlib.metadata.version(package)

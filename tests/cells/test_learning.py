@@ -1,0 +1,33 @@
+"""Every valid combination learns: the probe that needs all parts of an agent, and CartPole."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hogwild
+from tests.cells.cells import Cell, every_cell
+from tests.test_learn import assert_solved, train_on_probe
+
+pytestmark = [pytest.mark.learn, pytest.mark.usefixtures("contract")]
+PROBE = "hogwild/ProbeObservationAction-v0"
+
+
+@every_cell
+def test_the_probe_that_needs_everything_is_solved(cell: Cell, tmp_path: Path) -> None:
+    updates_twice = {"steps": 12_000} if cell.exchange == "barrier" else {}
+    assert_solved(PROBE, train_on_probe(PROBE, tmp_path, **cell.settings(), **updates_twice))
+
+
+@every_cell
+def test_the_probe_is_solved_with_a_memory(cell: Cell, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {**cell.settings(), "memory": "gru", "minibatches": 2}
+    assert_solved(PROBE, train_on_probe(PROBE, tmp_path, **settings))
+
+
+@every_cell
+def test_cartpole_is_solved(cell: Cell, tmp_path: Path) -> None:
+    run = hogwild.train(
+        "CartPole-v1", workers=2, until_return=400, steps=600_000, runs=str(tmp_path), **cell.settings()
+    )
+    assert run.status["return_mean"] >= 400
