@@ -29,6 +29,7 @@ WORKER_ENVIRONMENT = {
     # each 4 kB (a tenth of the time of learning). Only the GNU library reads these.
     "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
     "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
+    "MALLOC_ARENA_MAX": "1",
 }
 STOP_SECONDS = 30.0  # a worker that has not finished its rollout by then is ended
 

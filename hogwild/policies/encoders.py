@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from hogwild.policies.image_normaliser import ScaledConv2d
 
-CHUNK = 256  # pictures; more of them fall out of the processor's cache
+CHUNK = 128  # pictures; more of them fall out of the processor's cache
 
 
 class Convolutions(nn.Module):
