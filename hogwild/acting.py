@@ -35,17 +35,17 @@ class Actor:
         self.reward_scale = reward_scale
         self.reward_clip = reward_clip
         self.generator = torch.Generator().manual_seed(seed)
-        n, t = batch.num_envs, rollout_steps
+        n, t, device = batch.num_envs, rollout_steps, policy.device
         dtype = getattr(torch, batch.spec.observation_dtype)
-        self.observations = torch.zeros(t + 1, n, *batch.spec.observation_shape, dtype=dtype)
-        self.actions = torch.zeros(t, n, dtype=torch.int64)
-        self.log_probs = torch.zeros(t, n)
-        self.values = torch.zeros(t + 1, n)
-        self.rewards = torch.zeros(t, n)
-        self.terminated = torch.zeros(t, n, dtype=torch.bool)
-        self.truncated = torch.zeros(t, n, dtype=torch.bool)
-        self.final_value = torch.zeros(t, n)
-        self.first = torch.zeros(t + 1, n, dtype=torch.bool)
+        self.observations = torch.zeros(t + 1, n, *batch.spec.observation_shape, dtype=dtype, device=device)
+        self.actions = torch.zeros(t, n, dtype=torch.int64, device=device)
+        self.log_probs = torch.zeros(t, n, device=device)
+        self.values = torch.zeros(t + 1, n, device=device)
+        self.rewards = torch.zeros(t, n, device=device)
+        self.terminated = torch.zeros(t, n, dtype=torch.bool, device=device)
+        self.truncated = torch.zeros(t, n, dtype=torch.bool, device=device)
+        self.final_value = torch.zeros(t, n, device=device)
+        self.first = torch.zeros(t + 1, n, dtype=torch.bool, device=device)
         self.state = policy.initial_state(n)
         self.returns = np.zeros(n)  # raw, of the games under way
         self.lengths = np.zeros(n, dtype=np.int64)
@@ -66,13 +66,13 @@ class Actor:
         self.first[0] = self.first[self.steps]
         self.state = self.policy.renew_dropout(self.state, self.generator)
         start_state = self.state.clone()
-        uniform = torch.rand(self.steps, self.batch.num_envs, generator=self.generator)
+        uniform = torch.rand(self.steps, self.batch.num_envs, generator=self.generator).to(self.policy.device)
         self.episodes = []
         with self.policy.frozen():
             for t in range(self.steps):
                 actions = self._act(t, uniform[t])
                 before = time.perf_counter()
-                step = self.batch.step(actions.numpy())
+                step = self.batch.step(actions.cpu().numpy())
                 env_seconds += time.perf_counter() - before
                 self._record(t, step)
             self._value_next()
@@ -110,9 +110,9 @@ class Actor:
         learned = rewards * self.reward_scale
         if self.reward_clip:
             learned = learned.clip(-self.reward_clip, self.reward_clip)
-        self.rewards[t] = torch.from_numpy(learned)
-        self.terminated[t] = torch.from_numpy(step.terminated)
-        self.truncated[t] = torch.from_numpy(step.truncated)
+        self.rewards[t].copy_(torch.from_numpy(learned))
+        self.terminated[t].copy_(torch.from_numpy(step.terminated))
+        self.truncated[t].copy_(torch.from_numpy(step.truncated))
         self.first[t + 1] = self.terminated[t] | self.truncated[t]
         self.final_value[t] = 0.0
         if step.truncated.any():
@@ -125,9 +125,10 @@ class Actor:
     def _value_final(self, t: int, step: Step) -> None:
         """Value of the real last observation of episodes that were cut off, with the memory that led to it."""
         assert step.final_observations is not None
-        cut = torch.from_numpy(step.truncated)
-        final = torch.from_numpy(step.final_observations)[cut]
-        out = self.policy(final[None], self.state[cut], torch.zeros(1, len(final), dtype=torch.bool))
+        device = self.policy.device
+        cut = torch.from_numpy(step.truncated).to(device)
+        final = torch.from_numpy(step.final_observations).to(device)[cut]
+        out = self.policy(final[None], self.state[cut], torch.zeros(1, len(final), dtype=torch.bool, device=device))
         self.final_value[t, cut] = out.value[0]
 
     def _value_next(self) -> None:
@@ -142,9 +143,9 @@ class Actor:
             return None
         return {
             "environments": environments,
-            "observations": self.observations[self.steps].numpy(),
-            "first": self.first[self.steps].numpy(),
-            "memory": self.state.numpy(),
+            "observations": self.observations[self.steps].cpu().numpy(),
+            "first": self.first[self.steps].cpu().numpy(),
+            "memory": self.state.cpu().numpy(),
             "random": self.generator.get_state().numpy(),
             "returns": self.returns,
             "lengths": self.lengths,
@@ -155,7 +156,7 @@ class Actor:
         self.batch.load_state(saved["environments"])
         self.observations[self.steps].copy_(torch.from_numpy(saved["observations"]))
         self.first[self.steps].copy_(torch.from_numpy(saved["first"]))
-        self.state = torch.from_numpy(saved["memory"])
+        self.state = torch.from_numpy(saved["memory"]).to(self.policy.device)
         self.generator.set_state(torch.from_numpy(saved["random"]))
         self.returns = saved["returns"].copy()
         self.lengths = saved["lengths"].copy()

@@ -44,7 +44,7 @@ class GradientComputer:
         self.max_norm = max_norm
         self.generator = torch.Generator().manual_seed(seed)
         self.parameters = [p for _, p in policy.named_parameters()]
-        self.flat = torch.zeros(layout.num_parameters)
+        self.flat = torch.zeros(layout.num_parameters, device=policy.device)
         self.views = [view for _, view in layout.views(self.flat)]
 
     def minibatches(self, rollout: Rollout) -> Iterator[Any]:

@@ -98,6 +98,8 @@ def layer(env: str = "", preset: str = "", file: str = "", **changes: Any) -> Se
     if not named.env:
         return named
     family = family_settings(named, with_game=not preset)  # a preset is a whole agent; a game's own tuning is not its
+    if named.execution.engine == "threads":
+        family |= read_preset("threads")
     if any(rule in given for rule in STOP_RULES):  # who gives a stop rule wants that one
         family = {k: v for k, v in family.items() if k not in STOP_RULES}
     else:

@@ -41,6 +41,11 @@ class Rollout:
         """The tensors by name."""
         return {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
 
+    def to(self, device: torch.device) -> "Rollout":
+        """The same on another device; nothing is copied if it is there already."""
+        tensors: dict[str, Any] = {name: tensor.to(device) for name, tensor in self.tensors().items()}
+        return Rollout(**tensors, played=self.played, episodes=self.episodes)
+
     def parts(self, count: int) -> Iterator["Rollout"]:
         """The environments in their order, in equal parts; nothing is copied."""
         envs = self.actions.shape[1]

@@ -81,13 +81,13 @@ class Session:
         if not torch.isfinite(self.shared.weights).all():
             raise CheckpointError("The weights are not finite; the last good checkpoint is kept.")
         views = dict(self.layout.views(self.shared.weights))
-        learner = {k: v.numpy().copy() for k, v in self.shared.tensors().items() if k != "weights"}
+        learner = {k: v.cpu().numpy().copy() for k, v in self.shared.tensors().items() if k != "weights"}
         state: dict[str, Any] = {
             "incarnation": self.incarnation,
             "carried": self.engine.carried(),
             "engine": self.engine.save(),
         }
-        return Checkpoint({k: v.numpy().copy() for k, v in views.items()}, learner, state)
+        return Checkpoint({k: v.cpu().numpy().copy() for k, v in views.items()}, learner, state)
 
     def load(self, checkpoint: Checkpoint) -> None:
         """Take over a checkpoint; one that does not fit the settings is refused."""

@@ -79,6 +79,7 @@ def _cells(settings: Settings) -> Iterator[str]:
         )
     if objective.objective == "vtrace" and objective.returns != "gae":
         yield f"--returns {objective.returns}: vtrace has returns of its own; leave it out."
+    yield from _devices(execution)
     if execution.record_schedule and execution.lock == "free":
         yield "--record-schedule: lock-free writes cannot be repeated exactly; add --lock turns."
     for name, exchange in EXCHANGE_ONLY.items():
@@ -97,6 +98,21 @@ def _cells(settings: Settings) -> Iterator[str]:
             f"--batch-rollouts {execution.batch_rollouts}: more than fit into all slots ({places}); "
             "raise --slots, or the learner waits for ever."
         )
+
+
+def _devices(execution: ExecutionSettings) -> Iterator[str]:
+    """Devices that do not exist, or that this engine cannot use."""
+    if execution.device == ("cpu",):
+        return
+    import torch
+
+    for name in execution.device:
+        try:
+            torch.empty(0, device=name)
+        except (RuntimeError, AssertionError, NotImplementedError) as error:
+            yield f"--device {name}: {str(error).splitlines()[0].rstrip('.')}."
+    if execution.engine == "threads" and len(set(execution.device)) > 1:
+        yield "--device: with --engine threads the weights stay on one device; several are for --engine processes."
 
 
 def _misfits(settings: Settings, spec: PolicySpec) -> Iterator[str]:

@@ -34,7 +34,7 @@ class Worker:
         plan = plan_env(settings)
         self.rank = rank
         self.batch: EnvBatch = make_batch(plan, settings.environment, of_worker(settings.environment.envs, rank))
-        self.policy = Policy(self.batch.spec, settings.policy)
+        self.policy = Policy(self.batch.spec, settings.policy).to(of_worker(settings.execution.device, rank))
         layout = FlatLayout(self.policy)
         self.flat = layout.bind(self.policy)
         clip = plan.protocol.reward_clip if plan.protocol else settings.environment.reward_clip or 0.0
@@ -65,7 +65,7 @@ class Worker:
         if playing is None:
             return None
         shuffling = self.gradients.generator.get_state().numpy()
-        return {"actor": playing, "shuffling": shuffling, "weights": self.flat.numpy().copy()}
+        return {"actor": playing, "shuffling": shuffling, "weights": self.flat.cpu().numpy().copy()}
 
     def load(self, saved: dict[str, Any]) -> None:
         """Play on from a saved moment."""
@@ -119,7 +119,7 @@ def picture_sums(rollout: Rollout, steps: int) -> PictureSums:
     """Sums over the pictures of a rollout, one time step after the other to save memory."""
     shape = tuple(rollout.observations.shape[2:])
     total, squares = torch.zeros(shape, dtype=torch.float64), torch.zeros(shape, dtype=torch.float64)
-    for pictures in rollout.observations[:-1]:
+    for pictures in rollout.observations[:-1].cpu():
         values = pictures.float()
         total += values.sum(0)
         squares += values.square().sum(0)

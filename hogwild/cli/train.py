@@ -21,7 +21,8 @@ from hogwild.config.settings import (
     Settings,
     setting_groups,
 )
-from hogwild.resolve import Resolved, layer, resolve
+from hogwild.errors import UsageError
+from hogwild.resolve import STOP_RULES, Resolved, layer, resolve
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class Train:
     """Print the outcome as one line of JSON."""
     overwrite: bool = False
     """Replace a run of the same name."""
+    seeds: int = 1
+    """Train so many times, one after the other, with seeds from --seed on: a set for `hogwild compare`."""
     environment: EnvSettings = field(default_factory=EnvSettings)
     policy: PolicySettings = field(default_factory=PolicySettings)
     objective: ObjectiveSettings = field(default_factory=ObjectiveSettings)
@@ -66,6 +69,8 @@ def main(arguments: list[str]) -> int:
     if given.dry_run:
         print_plan(resolve(settings), given.json)
         return 0
+    if given.seeds != 1:
+        return train_seeds(given)
     from hogwild.runs.folder import RunFolder
     from hogwild.training import resume_training, start_training
 
@@ -80,6 +85,35 @@ def main(arguments: list[str]) -> int:
     return 128 + outcome.signal if outcome.signal else 0
 
 
+def train_seeds(given: Train) -> int:
+    """Train with several seeds, and say how to compare the runs."""
+    from hogwild.runs.folder import RunFolder, default_name
+    from hogwild.training import start_training
+
+    settings = given.settings()
+    if given.seeds < 1:
+        raise UsageError(f"--seeds {given.seeds}: must be at least 1.")
+    first, runs = settings.execution.seed, Path(settings.run.runs)
+    stem = settings.run.name or default_name(settings.env, first, runs).replace(f"-seed{first}", "")
+    names = {seed: f"{stem}-seed{seed}" for seed in range(first, first + given.seeds)}
+    taken = [name for name in names.values() if RunFolder(runs / name).config.exists()]
+    if taken and not given.overwrite:
+        raise UsageError(f"Run '{taken[0]}' exists. Start all anew: --overwrite   Keep it: another --name")
+    outcomes = []
+    for seed, name in names.items():
+        display = make_display(given.quiet or given.json)
+        outcomes.append(start_training(settings.update(seed=seed, name=name), display, given.overwrite))
+        if outcomes[-1].signal:
+            break
+    if given.json:
+        print(json.dumps([dataclasses.asdict(outcome) for outcome in outcomes], default=str))
+    elif not given.quiet:
+        elsewhere = "" if runs == Path("runs") else f" --runs {runs}"
+        print(f"compare      hogwild compare '{stem}-seed*'{elsewhere}")
+    signal = outcomes[-1].signal
+    return 128 + signal if signal else 0
+
+
 def read_arguments(arguments: list[str]) -> Train:
     """Arguments over the settings of preset, file and family.
 
@@ -87,20 +121,16 @@ def read_arguments(arguments: list[str]) -> Train:
     user typed beats them and what the user did not type comes from them.
     """
     first = parse(Train, "train", arguments)
-    typed = _changed_stop_rules(first)
-    base = layer(first.env, first.preset, first.config, **typed)
+    base = layer(first.env, first.preset, first.config, **_typed(first))
     groups = {group: getattr(base, group) for group in setting_groups()}
     default = Train(env=base.env, preset=first.preset, config=first.config, **groups)
     return parse(Train, "train", arguments, default)
 
 
-def _changed_stop_rules(train: Train) -> dict[str, Any]:
-    plain = RunSettings()
-    return {
-        name: getattr(train.run, name)
-        for name in ("steps", "minutes", "until_return")
-        if getattr(train.run, name) != getattr(plain, name)
-    }
+def _typed(train: Train) -> dict[str, Any]:
+    """What was typed of the settings on which other defaults hang."""
+    flat, plain = train.settings().flat(), Settings().flat()
+    return {name: flat[name] for name in (*STOP_RULES, "engine") if flat[name] != plain[name]}
 
 
 def _wants_to_resume(path: Path) -> bool:

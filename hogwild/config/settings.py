@@ -166,6 +166,8 @@ class ExecutionSettings:
     other in an order fixed by the seed."""
     workers: int = 0
     """Number of workers (0: one for each core)."""
+    device: tuple[str, ...] = ("cpu",)
+    """Where policies act and learn: cpu, cuda, mps, or several such as 'cuda:0 cuda:1', which workers take in turn."""
     slots: int = 2
     """Places for rollouts or gradients on their way, for each worker; none free: the worker waits."""
     when_full: Literal["block", "drop-oldest"] = "block"

@@ -84,6 +84,7 @@ class BarrierLink(Link):
         together = self.meeting.gradients[arrived].sum(0)
         if not self.sums:
             together /= int(arrived.sum())
+        together = together.to(self.shared.weights.device)
         clip_(together, self.max_norm)
         self.shared.counters[VERSION] += 1
         self.shared.counts[0] += 1

@@ -75,7 +75,7 @@ class GradientsLink(Link):
             return self._send(contribution, slot)
 
     def _add(self, gradients: Gradients) -> None:
-        self.sum += gradients.flat
+        self.sum += gradients.flat.to(self.sum.device)
         self.played += gradients.played
 
     def _slot_or_oldest(self) -> int | None:

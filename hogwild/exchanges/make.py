@@ -24,6 +24,8 @@ def make_shared(settings: Settings, policy: Policy) -> SharedWeights:
     """Everything that the workers of a run share, for a policy whose weights are the first."""
     shared = SharedWeights(policy, settings)
     workers = settings.execution.workers
+    if settings.execution.engine == "threads":
+        shared.move_to(settings.execution.device[0])
     if settings.execution.exchange == "gradients":
         shared.mailbox = gradient_slots(settings, shared, workers)
     elif settings.execution.exchange == "trajectories":

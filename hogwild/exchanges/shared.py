@@ -48,6 +48,11 @@ class SharedWeights:
         """Everything that a checkpoint keeps, by name; what is on its way in the mailbox is not."""
         return {k: v for k, v in vars(self).items() if isinstance(v, Tensor)}
 
+    def move_to(self, device: str) -> None:
+        """Keep the weights and the optimizer's statistics on a device; only within one process."""
+        self.weights = self.weights.to(device)
+        self.statistics = self.statistics.to(device)
+
     def share(self) -> None:
         """Move everything into shared memory."""
         for tensor in self.tensors().values():

@@ -85,4 +85,4 @@ def read_tape(folder: Path) -> list[list[Any]]:
 
 def weight_digests(shared: SharedWeights) -> list[int]:
     """One number for each tensor of the weights that changes when any bit of it does."""
-    return [zlib.crc32(view.contiguous().numpy().data) for _, view in shared.layout.views(shared.weights)]
+    return [zlib.crc32(view.cpu().contiguous().numpy().data) for _, view in shared.layout.views(shared.weights)]

@@ -107,7 +107,7 @@ class TrajectoryLearner:
         self.slots = slots
         self.lock = lock
         self.link = WeightsLink(shared, settings.update(max_lag=0), 0, lock)
-        self.policy = Policy(shared.spec, settings.policy)
+        self.policy = Policy(shared.spec, settings.policy).to(of_worker(settings.execution.device, 0))
         layout = FlatLayout(self.policy)
         self.flat = layout.bind(self.policy)
         seed = settings.execution.seed
@@ -143,7 +143,7 @@ class TrajectoryLearner:
             return slot in stale, int(self.slots.headers[slot, LENGTH])
 
         for (old, _), slots in groupby(sorted(taken, key=kind), key=kind):
-            rollout = join([read_slot(self.slots, slot) for slot in slots])
+            rollout = join([read_slot(self.slots, slot) for slot in slots]).to(self.policy.device)
             yield (self.corrected if old else self.usual), rollout
 
     def run(self, report: Callable[[Report], None], stopped: Callable[[], bool]) -> Iterator[Turn]:

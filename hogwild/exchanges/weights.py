@@ -62,11 +62,12 @@ class WeightsLink(Link):
             shared.counters[VERSION] += 1
             shared.counts[self.set] += 1
             count, step = int(shared.counts[self.set]), shared.counter(STEPS)
+            flat = gradients.flat.to(shared.weights.device)
             if self.turns:
-                self.learner.apply(gradients.flat, count, step)
+                self.learner.apply(flat, count, step)
                 self.lock.applied(shared)
         if not self.turns:
-            self.learner.apply(gradients.flat, count, step)
+            self.learner.apply(flat, count, step)
         now = time.monotonic()
         metrics = {"async/lock_wait": waited * 1e3, "optimizer/learning_rate": self.learner.learning_rate(step)}
         return Receipt(metrics, lags, tuple(now - played.born for played in gradients.played), updates=1)

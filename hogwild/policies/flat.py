@@ -39,8 +39,8 @@ class FlatLayout:
 
     def read(self, module: nn.Module) -> Tensor:
         """A new vector with the module's numbers."""
-        vector = torch.zeros(self.size)
         tensors = dict(module.named_parameters()) | dict(module.named_buffers())
+        vector = torch.zeros(self.size, device=next(iter(tensors.values())).device)
         for name, view in self.views(vector):
             view.copy_(tensors[name].detach())
         return vector

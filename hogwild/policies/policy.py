@@ -55,8 +55,13 @@ class Policy(nn.Module):
 
     def initial_state(self, n: int) -> Tensor:
         """State [n, S] before the first step: an empty memory and, with dropout, a mask that drops nothing."""
-        memory = torch.zeros(n, self.memory.state_size)
-        return torch.cat([memory, torch.ones(n, self._mask_size)], dim=1)
+        memory = torch.zeros(n, self.memory.state_size, device=self.device)
+        return torch.cat([memory, torch.ones(n, self._mask_size, device=self.device)], dim=1)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.critic.weight.device
 
     @property
     def _mask_size(self) -> int:
@@ -67,7 +72,8 @@ class Policy(nn.Module):
         if not self.dropout:
             return state
         keep = 1.0 - self.dropout
-        kept = torch.rand(len(state), self._mask_size, generator=generator) < keep
+        # Drawn on the host, so that a seed means the same on every device.
+        kept = (torch.rand(len(state), self._mask_size, generator=generator) < keep).to(self.device)
         return torch.cat([state[:, : self.memory.state_size], kept / keep], dim=1)
 
     def forward(self, observations: Tensor, state: Tensor, first: Tensor) -> Output:

@@ -53,7 +53,7 @@ def work_until(session: Session, reports: list[Report], updates: int) -> None:
 
 
 def digest(session: Session) -> str:
-    return hashlib.sha256(session.shared.weights.numpy().tobytes()).hexdigest()
+    return hashlib.sha256(session.shared.weights.cpu().numpy().tobytes()).hexdigest()
 
 
 @every_cell
