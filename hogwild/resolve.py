@@ -100,6 +100,8 @@ def layer(env: str = "", preset: str = "", file: str = "", **changes: Any) -> Se
     family = family_settings(named, with_game=not preset)  # a preset is a whole agent; a game's own tuning is not its
     if named.execution.engine == "threads":
         family |= read_preset("threads")
+    if "envs" in given:  # fewer environments cannot be split into as many parts
+        family["minibatches"] = min(family.get("minibatches", 1), *named.environment.envs)
     if any(rule in given for rule in STOP_RULES):  # who gives a stop rule wants that one
         family = {k: v for k, v in family.items() if k not in STOP_RULES}
     else:
@@ -108,12 +110,18 @@ def layer(env: str = "", preset: str = "", file: str = "", **changes: Any) -> Se
 
 
 def family_settings(settings: Settings, with_game: bool = True) -> dict[str, Any]:
-    """Defaults of the environment's family, and over them those of the game, where it has some of its own."""
+    """Defaults of the environment's family, over them those of the game, where it has some of its own, and over each
+    what the objective adds."""
     plan = plan_env(settings)
     if plan.is_atari:
-        own = read_preset(plan.rom) if with_game and plan.rom in preset_names() else {}
-        return read_preset("atari") | own
-    return read_preset("pictures" if _spec_of(plan, settings).is_image else "vectors")
+        names = ["atari", *([plan.rom] if with_game else [])]
+    else:
+        names = ["pictures" if _spec_of(plan, settings).is_image else "vectors"]
+    found: dict[str, Any] = {}
+    for name in names:
+        for layered in (name, f"{name}-{settings.objective.objective}"):
+            found |= read_preset(layered) if layered in preset_names() else {}
+    return found
 
 
 def resolve(settings: Settings) -> Resolved:

@@ -46,11 +46,12 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_flags_that_the_docs_name_exist(page: Path) -> None:
-    from hogwild.cli import bench, evaluate, resume, runs, show, train
+    from hogwild.cli import bench, compare, evaluate, presets, replay, resume, runs, show, train
     from hogwild.config.settings import Settings
 
     known = {name.replace("_", "-") for name in Settings().flat()}
-    for command in (bench.Bench, evaluate.Evaluate, resume.Resume, runs.Runs, show.Show, train.Train):
+    commands = (compare.Compare, presets.Presets, replay.ReplayRun)
+    for command in (bench.Bench, evaluate.Evaluate, resume.Resume, runs.Runs, show.Show, train.Train, *commands):
         known |= {name.replace("_", "-") for name in command.__dataclass_fields__}
     known |= {"help", "version", "logdir"}
     for line in page.read_text().splitlines():

@@ -39,7 +39,7 @@ def describe(name: str) -> dict[str, str]:
     execution = settings.execution
     return {
         "name": name,
-        "env": settings.env or "any Atari game",
+        "env": settings.env or about_preset(name).get("env", "any Atari game"),
         "method": f"{settings.objective.objective} × {execution.exchange} × {execution.engine}",
         **about_preset(name),
     }

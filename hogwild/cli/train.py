@@ -130,7 +130,7 @@ def read_arguments(arguments: list[str]) -> Train:
 def _typed(train: Train) -> dict[str, Any]:
     """What was typed of the settings on which other defaults hang."""
     flat, plain = train.settings().flat(), Settings().flat()
-    return {name: flat[name] for name in (*STOP_RULES, "engine") if flat[name] != plain[name]}
+    return {name: flat[name] for name in (*STOP_RULES, "engine", "objective", "envs") if flat[name] != plain[name]}
 
 
 def _wants_to_resume(path: Path) -> bool:

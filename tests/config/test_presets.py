@@ -1,0 +1,71 @@
+"""Presets: every one is whole, says what it is, and can be trained."""
+
+import json
+
+import pytest
+
+from hogwild.cli.main import run as command
+from hogwild.errors import UsageError
+from hogwild.resolve import about_preset, layer, preset_names, read_preset, resolve
+
+FAMILIES = {"atari", "pictures", "vectors", "pong", "threads"}
+NAMED = [name for name in preset_names() if name not in FAMILIES]
+WITHOUT_ENV = {"a3cc-bipedal": "CartPole-v1", "a3cc-hardcore": "CartPole-v1", "usa-neonrace": "pong"}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_preset_can_be_trained_and_says_what_it_is(name: str) -> None:
+    env = "" if "env" in read_preset(name) else WITHOUT_ENV.get(name, "pong")
+    resolved = resolve(layer(env, preset=name))
+    for setting, value in read_preset(name).items():
+        found = resolved.settings.flat()[setting]
+        wanted = tuple(value) if isinstance(value, list) else value
+        assert found in (wanted, (wanted,)), setting
+    assert {"what", "source", "reported"} <= set(about_preset(name))
+    assert all(about_preset(name).values())
+
+
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+def test_the_defaults_of_families_are_not_offered_as_agents(name: str) -> None:
+    assert about_preset(name) == {}
+
+
+def test_the_list_has_all_of_them_with_their_place_in_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["presets", "--json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert set(rows) == set(NAMED)
+    assert rows["gru-a3c-pong"]["method"] == "a3c × gradients × processes"
+    assert rows["rlp-appo-testpong2"]["method"] == "ppo × trajectories × threads"
+    assert rows["tf-a3c-gpu-breakout"]["method"] == "a3c × weights × threads"
+    assert command(["presets", "--filter", "a3g"]) == 0
+    text = capsys.readouterr().out
+    assert "a3g-pong" in text
+    assert "rllib-appo" not in text
+
+
+def test_a_preset_beats_the_family_and_a_flag_beats_the_preset() -> None:
+    settings = layer("pong", preset="a3c-paper", entropy=0.5)
+    assert settings.objective.rollout_steps == (5,)
+    assert settings.objective.entropy == (0.5,)
+
+
+def test_an_objective_brings_its_own_defaults() -> None:
+    assert layer("pong", objective="ppo").objective.epochs == read_preset("atari-ppo")["epochs"]
+    assert layer("pong", objective="ppo").objective.normalise_advantage
+    assert not layer("pong").objective.normalise_advantage
+
+
+def test_threads_bring_few_workers_with_many_environments() -> None:
+    settings = layer("pong", engine="threads")
+    assert (settings.execution.workers, settings.environment.envs) == (4, (64,))
+
+
+def test_a_misspelt_preset_gets_the_nearest() -> None:
+    with pytest.raises(UsageError, match="a3g-pong"):
+        layer("pong", preset="a3g-pnog")
+
+
+def test_fewer_environments_are_split_into_fewer_parts() -> None:
+    assert layer("pong").objective.minibatches == 2
+    assert layer("pong", envs=1).objective.minibatches == 1
+    resolve(layer("pong", envs=1))
