@@ -15,6 +15,7 @@ from hogwild.errors import UsageError
 from hogwild.policies.spec import PolicySpec
 from hogwild.validate import problems
 
+Layers = dict[str, dict[str, Any]]  # settings by where they come from
 STOP_RULES = ("steps", "minutes", "until_return")
 
 
@@ -89,24 +90,57 @@ def layer(env: str = "", preset: str = "", file: str = "", **changes: Any) -> Se
     >>> layer("CartPole-v1", entropy=0.02).objective.entropy
     (0.02,)
     """
-    from_file = read_file(file) if file else {}
+    return merge(layers(env, preset, file, **changes))
+
+
+def merge(sources: Layers) -> Settings:
+    """Settings of layers, of which the later wins.
+
+    >>> merge({"file": {"entropy": 0.1}, "given": {"entropy": 0.2}}).objective.entropy
+    (0.2,)
+    """
+    return Settings().update(**{name: value for values in sources.values() for name, value in values.items()})
+
+
+def layers(env: str = "", preset: str = "", file: str = "", **changes: Any) -> Layers:
+    """What each layer says, by where it comes from; the later wins.
+
+    >>> [source for source, values in layers("CartPole-v1", preset="ik-pong", entropy=0.02).items() if values]
+    ['the defaults for CartPole-v1', 'preset ik-pong', 'given']
+    """
+    from_file = _checked(read_file(file), f"'{file}'") if file else {}
     from_file.pop("name", None)  # another run's config.toml has its settings, not its place
-    given = (read_preset(preset) if preset else {}) | from_file | changes
-    if env:
-        given["env"] = env
+    explicit = {
+        f"preset {preset}": _checked(read_preset(preset), f"preset {preset}") if preset else {},
+        f"file {file}": from_file,
+        "given": changes | ({"env": env} if env else {}),
+    }
+    given = {name: value for values in explicit.values() for name, value in values.items()}
     named = Settings().update(**given)
     if not named.env:
-        return named
-    family = family_settings(named, with_game=not preset)  # a preset is a whole agent; a game's own tuning is not its
+        return explicit
+    return {f"the defaults for {named.env}": _defaults(named, given, with_game=not preset)} | explicit
+
+
+def _defaults(named: Settings, given: dict[str, Any], with_game: bool) -> dict[str, Any]:
+    """Defaults for what was not given; a preset is a whole agent, and a game's own tuning is not its."""
+    family = family_settings(named, with_game)
     if named.execution.engine == "threads":
         family |= read_preset("threads")
     if "envs" in given:  # fewer environments cannot be split into as many parts
         family["minibatches"] = min(family.get("minibatches", 1), *named.environment.envs)
     if any(rule in given for rule in STOP_RULES):  # who gives a stop rule wants that one
-        family = {k: v for k, v in family.items() if k not in STOP_RULES}
-    else:
-        family["until_return"] = solved_at(plan_env(named))
-    return Settings().update(**family | given)
+        return {k: v for k, v in family.items() if k not in STOP_RULES}
+    return family | {"until_return": solved_at(plan_env(named))}
+
+
+def _checked(values: dict[str, Any], source: str) -> dict[str, Any]:
+    """Settings of a file as they are, or what is wrong with them and where."""
+    try:
+        Settings().update(**values)
+    except UsageError as error:
+        raise UsageError(f"{source}: {error}") from None
+    return values
 
 
 def family_settings(settings: Settings, with_game: bool = True) -> dict[str, Any]:
@@ -121,6 +155,7 @@ def family_settings(settings: Settings, with_game: bool = True) -> dict[str, Any
     for name in names:
         for layered in (name, f"{name}-{settings.objective.objective}"):
             found |= read_preset(layered) if layered in preset_names() else {}
+    found.pop("objective", None)  # that one was chosen, not found
     return found
 
 

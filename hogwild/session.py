@@ -105,6 +105,11 @@ class Session:
         self._saved_engine = checkpoint.state["engine"]
         self.engine = self._make_engine(checkpoint.state["carried"])
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether the loaded checkpoint puts workers back into the middle of their games."""
+        return self._saved_engine is not None
+
     def restore_workers(self) -> None:
         """Put workers back into the middle of their games, where the engine and the environments allow it."""
         if self._saved_engine is not None:

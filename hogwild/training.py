@@ -52,6 +52,8 @@ class Training:
         self.best_checkpoint = checkpoint.state["best_checkpoint"]
         self.resumed_at = self.progress.steps
         self.engine = self.session.engine
+        if self.settings.execution.engine == "inline" and not self.session.is_exact:
+            skipped.append("Games start anew: this environment cannot be saved in mid-game.")
         if self.settings.execution.record_schedule:
             skipped.append("What happens after a resume is not on the tape; `hogwild replay` repeats what came before.")
         return skipped

@@ -22,7 +22,7 @@ from hogwild.config.settings import (
     setting_groups,
 )
 from hogwild.errors import UsageError
-from hogwild.resolve import STOP_RULES, Resolved, layer, resolve
+from hogwild.resolve import STOP_RULES, Layers, Resolved, layers, merge, resolve
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ class Train:
 
 def main(arguments: list[str]) -> int:
     """Train."""
-    given = read_arguments(arguments)
+    given, base = read_arguments(arguments)
     settings = given.settings()
     if given.dry_run:
-        print_plan(resolve(settings), given.json)
+        print_plan(resolve(settings), given, base)
         return 0
     if given.seeds != 1:
         return train_seeds(given)
@@ -114,17 +114,19 @@ def train_seeds(given: Train) -> int:
     return 128 + signal if signal else 0
 
 
-def read_arguments(arguments: list[str]) -> Train:
-    """Arguments over the settings of preset, file and family.
+def read_arguments(arguments: list[str]) -> tuple[Train, Layers]:
+    """Arguments over the settings of preset, file and family, and what these say.
 
     Parsed twice: first to learn which environment, preset and file, then with those as defaults, so that what the
     user typed beats them and what the user did not type comes from them.
     """
     first = parse(Train, "train", arguments)
-    base = layer(first.env, first.preset, first.config, **_typed(first))
-    groups = {group: getattr(base, group) for group in setting_groups()}
-    default = Train(env=base.env, preset=first.preset, config=first.config, **groups)
-    return parse(Train, "train", arguments, default)
+    base = layers(first.env, first.preset, first.config, **_typed(first))
+    settings = merge(base)
+    groups = {group: getattr(settings, group) for group in setting_groups()}
+    default = Train(env=settings.env, preset=first.preset, config=first.config, **groups)
+    base.pop("given")
+    return parse(Train, "train", arguments, default), base
 
 
 def _typed(train: Train) -> dict[str, Any]:
@@ -143,22 +145,38 @@ def _wants_to_resume(path: Path) -> bool:
     return answer.strip().lower() in ("", "y", "yes")
 
 
-def print_plan(resolved: Resolved, as_json: bool) -> None:
-    """What would be trained, and with which settings."""
+def print_plan(resolved: Resolved, given: Train, base: Layers) -> None:
+    """What would be trained, with which settings, and where those come from that are not the plain defaults."""
     settings = resolved.settings
-    if as_json:
+    if given.json:
         print(json.dumps(settings.flat()))
         return
     for line in describe(resolved):
         print(line)
     print()
-    plain = Settings().flat()
+    sources = _sources(given, settings, base)
     for group in setting_groups():
         print(f"[{group}]")
         for name, value in dataclasses.asdict(getattr(settings, group)).items():
-            mark = "" if plain[name] == value else "  *"
-            print(f"  {name} = {_shown(value)}{mark}")
-    print("\n* differs from the plain default")
+            line = f"  {name} = {_shown(value)}"
+            print(f"{line:<40}  # {sources[name]}" if name in sources else line)
+
+
+def _sources(given: Train, settings: Settings, base: Layers) -> dict[str, str]:
+    """Where each setting comes from that is not the plain default."""
+    plain, final, typed = Settings().flat(), settings.flat(), given.settings().flat()
+    before = merge(base).flat()
+    found = {}
+    for name in final:
+        if name in ("env", "name"):
+            continue
+        if typed[name] != before[name]:
+            found[name] = "flag"
+        elif sources := [source for source, values in base.items() if name in values]:
+            found[name] = sources[-1]
+        elif final[name] != plain[name]:
+            found[name] = "by this machine and environment"
+    return found
 
 
 def _shown(value: Any) -> str:
