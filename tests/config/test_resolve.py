@@ -61,17 +61,19 @@ def test_the_command_line_layers_in_the_same_way(file: str, name: str) -> None:
     value = FLAGS[name]
     flag = [f"--{name.replace('_', '-')}", *map(str, value if isinstance(value, tuple) else (value,))]
     seen = {
-        "family": read_arguments(["alien"]),
-        "preset": read_arguments(["alien", *preset]),
-        "file": read_arguments(["alien", *preset, *config]),
-        "flags": read_arguments(["alien", *preset, *config, *flag]),
+        "family": read_arguments(["alien"])[0],
+        "preset": read_arguments(["alien", *preset])[0],
+        "file": read_arguments(["alien", *preset, *config])[0],
+        "flags": read_arguments(["alien", *preset, *config, *flag])[0],
     }
     for where, arguments in seen.items():
         assert arguments.settings().flat()[name] == LAYERS[where][name], where
 
 
 def test_a_flag_that_repeats_the_plain_default_still_beats_file_and_preset(file: str) -> None:
-    arguments = read_arguments(["alien", "--preset", "a3c-paper", "--config", file, "--envs", "16", "--workers", "0"])
+    arguments = read_arguments(["alien", "--preset", "a3c-paper", "--config", file, "--envs", "16", "--workers", "0"])[
+        0
+    ]
     assert arguments.environment.envs == (16,)
     assert arguments.execution.workers == 0
 
@@ -81,7 +83,7 @@ def test_file_and_preset_may_name_the_environment_and_the_argument_beats_them(tm
     assert layer(preset="gru-a3c-pong").env == "PongDeterministic-v4"
     assert layer(preset="gru-a3c-pong", file=named).env == "breakout"
     assert layer("qbert", file=named).env == "qbert"
-    assert read_arguments(["--config", named]).env == "breakout"
+    assert read_arguments(["--config", named])[0].env == "breakout"
 
 
 def test_settings_may_stand_under_headings_or_at_the_top(tmp_path: Path) -> None:
@@ -113,7 +115,7 @@ def test_a_stop_rule_of_the_user_replaces_those_of_the_family(rule: dict[str, fl
     kept = {"steps": run.steps, "minutes": run.minutes, "until_return": run.until_return}
     assert kept == {"steps": 0, "minutes": 0.0, "until_return": None} | rule
     flags = [f"--{next(iter(rule)).replace('_', '-')}", str(next(iter(rule.values())))]
-    assert read_arguments(["CartPole-v1", *flags]).run == run
+    assert read_arguments(["CartPole-v1", *flags])[0].run == run
 
 
 def test_a_stop_rule_in_a_file_replaces_those_of_the_family(tmp_path: Path) -> None:
