@@ -7,7 +7,7 @@ import pytest
 
 from tests.cells.cells import CELLS, ENGINES
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "cells.md"
+PAGE = Path(__file__).parent.parent / "docs" / "cells.md"
 HEADER = """# What is tested
 
 Every combination of objective, exchange and engine has to pass the same tests. This table is written by the test run
