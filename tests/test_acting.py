@@ -40,6 +40,8 @@ class Counting(gymnasium.Env[np.ndarray, np.int64]):
 class CountingPolicy(nn.Module):
     """Its memory counts how often it was called since the episode began; its value is what it sees."""
 
+    device = torch.device("cpu")
+
     def initial_state(self, n: int) -> Tensor:
         return torch.zeros(n, 1)
 

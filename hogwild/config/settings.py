@@ -28,7 +28,7 @@ def of_worker(values: tuple[Value, ...], rank: int) -> Value:
 class EnvSettings:
     """environment"""
 
-    envs: tuple[int, ...] = (16,)
+    envs: tuple[int, ...] = (8,)
     """Environments that one worker steps together."""
     protocol: str = "auto"
     """Named Atari protocol: a3c-2016, dqn-2015, machado-2018, v5, … ('auto': what the environment's id says)."""

@@ -48,7 +48,11 @@ class FlatLayout:
     def bind(self, module: nn.Module) -> Tensor:
         """Move the module's numbers into a new vector and make its parameters and buffers views of it."""
         vector = self.read(module)
-        tensors = dict(module.named_parameters()) | dict(module.named_buffers())
         for name, view in self.views(vector):
-            tensors[name].data = view
+            path, _, leaf = name.rpartition(".")
+            owner = module.get_submodule(path)
+            if leaf in owner._parameters:
+                owner._parameters[leaf] = nn.Parameter(view)
+            else:
+                owner._buffers[leaf] = view
         return vector

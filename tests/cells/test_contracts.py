@@ -130,7 +130,7 @@ def test_a_resumed_run_continues_counters_and_schedules(cell: Cell, tmp_path: Pa
     assert after["steps"] >= 1150 > before["steps"] >= 600
     assert after["updates"] > before["updates"]
     rates = [row["optimizer/learning_rate"] for row in run.metrics() if "optimizer/learning_rate" in row]
-    assert min(rates) <= 1e-3 * (1 - 1000 / 1200)
+    assert min(rates) < 0.45e-3 < 0.9e-3 < max(rates)  # rows are means, and 600 of 1,200 steps were made before
     steps = [row["progress/steps"] for row in run.metrics()]
     assert steps == sorted(steps)
 

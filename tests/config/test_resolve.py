@@ -71,10 +71,9 @@ def test_the_command_line_layers_in_the_same_way(file: str, name: str) -> None:
 
 
 def test_a_flag_that_repeats_the_plain_default_still_beats_file_and_preset(file: str) -> None:
-    arguments = read_arguments(["alien", "--preset", "a3c-paper", "--config", file, "--envs", "16", "--workers", "0"])[
-        0
-    ]
-    assert arguments.environment.envs == (16,)
+    typed = ["alien", "--preset", "a3c-paper", "--config", file, "--envs", "8", "--workers", "0"]
+    arguments = read_arguments(typed)[0]
+    assert arguments.environment.envs == (8,)
     assert arguments.execution.workers == 0
 
 

@@ -48,6 +48,8 @@ def dispatch(function: Any, arguments: Any, options: dict[str, Any]) -> Any:
     held_options = {k: v for k, v in options.items() if k != "device"}
     held = pytree.tree_map(lambda t: t.held if isinstance(t, StandIn) else t, (arguments, held_options))
     result = function(*held[0], **held[1])
+    if result is None:  # an optimizer's kernel, which changes lists of tensors in place
+        return None
     if function in (aten.copy_.default,) or (str(function).split(".")[1].endswith("_") and tensors):
         return arguments[0]
     if target is None or target.type != NAME:
