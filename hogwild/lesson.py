@@ -11,13 +11,12 @@ from hogwild.turns import Door, Turn
 
 
 def learn(
-    computer: GradientComputer, flat: Tensor, door: Door, rollout: Rollout, step: int, news: Report, steps: int = -1
+    computer: GradientComputer, flat: Tensor, door: Door, rollout: Rollout, step: int, steps: int, news: Report
 ) -> Iterator[Turn]:
     """Push the gradients of a rollout; between two of them, bring the weights `flat` up to date.
 
-    The first update counts the rollout's steps, unless `steps` says how many there are still to count.
+    `step` is where the schedules stand; the first update counts `steps`, which are none if they were counted before.
     """
-    steps = rollout.steps if steps < 0 else steps
     for number, minibatch in enumerate(computer.minibatches(rollout)):
         if number:
             step = (yield from door.pull(flat)).step

@@ -48,13 +48,19 @@ class Rollout:
 
     def parts(self, count: int) -> Iterator["Rollout"]:
         """The environments in their order, in equal parts; nothing is copied."""
-        envs = self.actions.shape[1]
-        for part in range(count):
-            chosen = slice(part * envs // count, (part + 1) * envs // count)
-            tensors: dict[str, Any] = {
-                k: v[chosen] if k == "state" else v[:, chosen] for k, v in self.tensors().items()
-            }
+        every = self.tensors().items()
+        for chosen in equal_parts(self.actions.shape[1], count):
+            tensors: dict[str, Any] = {k: v[chosen] if k == "state" else v[:, chosen] for k, v in every}
             yield Rollout(**tensors, played=self.played)
+
+
+def equal_parts(size: int, count: int) -> Iterator[slice]:
+    """Slices that cut `size` things into parts as equal as can be.
+
+    >>> list(equal_parts(5, 2))
+    [slice(0, 2, None), slice(2, 5, None)]
+    """
+    return (slice(part * size // count, (part + 1) * size // count) for part in range(count))
 
 
 def join(rollouts: Sequence[Rollout]) -> Rollout:

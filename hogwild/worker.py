@@ -107,7 +107,7 @@ def run_worker(
             if pulled.ready and link.takes_rollouts:
                 news.receive((yield from door.push(rollout)))
             elif pulled.ready:
-                yield from learn(worker.gradients, worker.flat, door, rollout, pulled.step, news)
+                yield from learn(worker.gradients, worker.flat, door, rollout, pulled.step, rollout.steps, news)
             yield from door.finish()
             door.clock.add("environment", worker.actor.env_seconds)
             door.clock.add("acting", worker.actor.act_seconds)

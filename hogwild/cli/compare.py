@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import tyro
 
 from hogwild.cli.arguments import parse
+from hogwild.cli.tables import show
 from hogwild.errors import UsageError
 
 if TYPE_CHECKING:
@@ -89,7 +90,6 @@ def print_comparison(comparison: "Comparison", speeds: "Sequence[Speed]" = ()) -
 
 
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -98,7 +98,4 @@ def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         table.add_column(name, justify="left" if index == 0 else "right")
     for row in rows:
         table.add_row(*map(Text, row))  # as it is: a label may hold brackets
-    console = Console(highlight=False)
-    if not console.is_terminal:  # nobody's window ends at 80 characters there
-        console.width = 1000
-    console.print(table)
+    show(table)

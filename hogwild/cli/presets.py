@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 
 from hogwild.cli.arguments import parse
+from hogwild.cli.tables import show
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def describe(name: str) -> dict[str, str]:
 
 def print_table(rows: list[dict[str, str]]) -> None:
     """The presets as a table."""
-    from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 1, 0), header_style="bold")
@@ -55,8 +56,7 @@ def print_table(rows: list[dict[str, str]]) -> None:
         table.add_column(column, no_wrap=column == "name")
     table.add_column("what it is, and what was reported", ratio=1)
     for row in rows:
-        table.add_row(row["name"], row["env"], row["method"], f"{row['what']} [dim]Reported: {row['reported']}[/]")
-    console = Console()
-    if not console.is_terminal:
-        console.width = 160
-    console.print(table)
+        table.add_row(
+            row["name"], row["env"], row["method"], f"{escape(row['what'])} [dim]Reported: {escape(row['reported'])}[/]"
+        )
+    show(table, width=160)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hogwild.cli.arguments import parse
+from hogwild.cli.tables import show
 from hogwild.config.suggest import unknown
 
 
@@ -55,7 +56,6 @@ def sort_rows(rows: list[dict[str, Any]], by: str) -> list[dict[str, Any]]:
 
 def print_table(rows: list[dict[str, Any]]) -> None:
     """The runs as a table."""
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
@@ -75,7 +75,4 @@ def print_table(rows: list[dict[str, Any]]) -> None:
             "–" if row["return_mean"] is None else f"{row['return_mean']:.2f}",
             "–" if row["return_best"] is None else f"{row['return_best']:g}",
         )
-    console = Console()
-    if not console.is_terminal:  # nobody's window ends at 80 characters there
-        console.width = 1000
-    console.print(table)
+    show(table)

@@ -112,12 +112,11 @@ class TrajectoryLearner:
         self.flat = layout.bind(self.policy)
         seed = settings.execution.seed
 
-        def computer(stale: bool) -> GradientComputer:
-            objective = VTrace.of_worker(settings, 0) if stale else make_objective(settings, 0)
-            norm = of_worker(settings.objective.max_grad_norm, 0)
-            return GradientComputer(self.policy, layout, objective, norm, seed)
-
-        self.usual, self.corrected = computer(stale=False), computer(stale=True)
+        norm = of_worker(settings.objective.max_grad_norm, 0)
+        self.usual = GradientComputer(self.policy, layout, make_objective(settings, 0), norm, seed)
+        self.corrected = self.usual  # what is too old is discarded, unless it is to be corrected
+        if settings.execution.when_stale == "vtrace":
+            self.corrected = GradientComputer(self.policy, layout, VTrace.of_worker(settings, 0), norm, seed)
 
     def save(self) -> dict[str, Any]:
         """What is random in it."""
@@ -155,7 +154,7 @@ class TrajectoryLearner:
                 news = Report(self.rank)
                 for computer, rollout in self.groups(taken):
                     pulled = yield from door.pull(self.flat)
-                    yield from learn(computer, self.flat, door, rollout, pulled.step, news, steps=0)
+                    yield from learn(computer, self.flat, door, rollout, pulled.step, 0, news)
                 yield from door.through(partial(release, slots, taken, self.lock))
                 news.take(door.clock.metrics())
                 report(news)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from hogwild.objectives.targets import Targets
-from hogwild.rollout import Rollout
+from hogwild.rollout import Rollout, equal_parts
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,8 @@ def whole(rollout: Rollout, targets: Targets) -> Minibatch:
 
 def in_order(everything: Minibatch, parts: int) -> Iterator[Minibatch]:
     """Environments in their order, in equal parts; nothing is copied."""
-    envs = everything.actions.shape[1]
-    for part in range(parts):
-        yield select_sequences(everything, slice(part * envs // parts, (part + 1) * envs // parts))
+    for chosen in equal_parts(everything.actions.shape[1], parts):
+        yield select_sequences(everything, chosen)
 
 
 def shuffled_sequences(everything: Minibatch, parts: int, generator: torch.Generator) -> Iterator[Minibatch]:
