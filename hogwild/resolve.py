@@ -125,8 +125,6 @@ def layers(env: str = "", preset: str = "", file: str = "", **changes: Any) -> L
 def _defaults(named: Settings, given: dict[str, Any], with_game: bool) -> dict[str, Any]:
     """Defaults for what was not given; a preset is a whole agent, and a game's own tuning is not its."""
     family = family_settings(named, with_game)
-    if named.execution.engine == "threads":
-        family |= read_preset("threads")
     if "envs" in given:  # fewer environments cannot be split into as many parts
         family["minibatches"] = min(family.get("minibatches", 1), *named.environment.envs)
     if any(rule in given for rule in STOP_RULES):  # who gives a stop rule wants that one
@@ -144,17 +142,19 @@ def _checked(values: dict[str, Any], source: str) -> dict[str, Any]:
 
 
 def family_settings(settings: Settings, with_game: bool = True) -> dict[str, Any]:
-    """Defaults of the environment's family, over them those of the game, where it has some of its own, and over each
-    what the objective adds."""
-    plan = plan_env(settings)
+    """Defaults of the environment's family, over them those of the game, where it has some of its own, and over these
+    what the objective, the exchange and the engine add."""
+    plan, objective = plan_env(settings), settings.objective.objective
+    exchange, engine = settings.execution.exchange, settings.execution.engine
     if plan.is_atari:
-        names = ["atari", *([plan.rom] if with_game else [])]
+        family, game = "atari", plan.rom if with_game else ""
     else:
-        names = ["pictures" if _spec_of(plan, settings).is_image else "vectors"]
+        family, game = "pictures" if _spec_of(plan, settings).is_image else "vectors", ""
+    names = [family, f"{family}-{objective}", *([game, f"{game}-{objective}"] if game else [])]
+    names += [f"{objective}-{exchange}", engine, f"{family}-{engine}"]
     found: dict[str, Any] = {}
     for name in names:
-        for layered in (name, f"{name}-{settings.objective.objective}"):
-            found |= read_preset(layered) if layered in preset_names() else {}
+        found |= read_preset(name) if name in preset_names() else {}
     found.pop("objective", None)  # that one was chosen, not found
     return found
 

@@ -8,7 +8,16 @@ from hogwild.cli.main import run as command
 from hogwild.errors import UsageError
 from hogwild.resolve import about_preset, layer, preset_names, read_preset, resolve
 
-FAMILIES = {"atari", "pictures", "vectors", "pong", "threads"}
+FAMILIES = {
+    "atari",
+    "pictures",
+    "vectors",
+    "pong",
+    "threads",
+    "vectors-threads",
+    "a3c-trajectories",
+    "ppo-trajectories",
+}
 NAMED = [name for name in preset_names() if name not in FAMILIES]
 WITHOUT_ENV = {"a3cc-bipedal": "CartPole-v1", "a3cc-hardcore": "CartPole-v1", "usa-neonrace": "pong"}
 
