@@ -197,8 +197,8 @@ def describe(resolved: Resolved) -> list[str]:
         lines.append(f"protocol     {resolved.plan.protocol.describe()}")
         lines.append(f"recipe       {resolved.plan.recipe}; normalise {environment.normalise}")
     lines.append(
-        f"method       {settings.objective.objective} × {execution.exchange} ({_lock_words(execution.lock)}) × "
-        f"{execution.engine}, {settings.optimizer.optimizer} {_shown(settings.optimizer.learning_rate)}, "
+        f"method       {settings.objective.objective} × {_exchange_words(execution)} × {execution.engine}, "
+        f"{settings.optimizer.optimizer} {_shown(settings.optimizer.learning_rate)}, "
         f"seed {execution.seed}"
     )
     lines.append(
@@ -209,8 +209,10 @@ def describe(resolved: Resolved) -> list[str]:
     return lines
 
 
-def _lock_words(lock: str) -> str:
-    return "lock-free" if lock == "free" else "taking turns"
+def _exchange_words(execution: ExecutionSettings) -> str:
+    if execution.exchange != "weights":
+        return execution.exchange
+    return f"weights ({'lock-free' if execution.lock == 'free' else 'taking turns'})"
 
 
 def _stop_words(settings: Settings) -> str:
