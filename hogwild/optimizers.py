@@ -5,10 +5,13 @@ can share them, and what counts updates (the bias correction of Adam, NAdam's pr
 exact count instead of being incremented by every worker, which would lose increments.
 """
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+from torch.optim.adam import adam
+from torch.optim.nadam import nadam
+from torch.optim.rmsprop import rmsprop
 
 from hogwild.config.settings import OptimizerSettings
 
@@ -48,29 +51,37 @@ def make_optimizer(settings: OptimizerSettings, weights: Tensor, statistics: Ten
 
 
 class TorchOptimizer:
-    """One of torch's optimizers, with its statistics in the given tensors."""
+    """One of torch's update rules, with its statistics in the given tensors.
+
+    The rules are called as functions: torch's classes load its compiler, which costs every process three seconds.
+    """
 
     def __init__(self, settings: OptimizerSettings, weights: Tensor, statistics: Tensor) -> None:
-        # A parameter of its own that shares the weights' memory: torch's optimizers ask for one.
-        self.parameter = nn.Parameter(weights, requires_grad=False)
-        self.optimizer = _torch_optimizer(settings, self.parameter)
+        self.settings = settings
+        self.weights = weights
+        self.statistics = list(statistics)
         self.count = torch.zeros(())
-        state = {"step": self.count} | dict(zip(STATISTICS[settings.optimizer], statistics, strict=True))
-        self.momenta: MomentumProduct | None = None
-        if settings.optimizer == "nadam":
-            self.momenta = MomentumProduct(settings.beta1)
-            state["mu_product"] = self.momenta.product
-        self.optimizer.state[self.parameter] = state
+        self.momenta = MomentumProduct(settings.beta1)
 
     def step(self, gradient: Tensor, learning_rate: float, count: int) -> None:
         """Apply one gradient."""
         self.count.fill_(count - 1)
-        if self.momenta is not None:
+        chosen, weights, gradients, counted = self.settings, [self.weights], [gradient], [self.count]
+        common: dict[str, Any] = {"lr": learning_rate, "eps": chosen.epsilon, "weight_decay": 0.0}
+        if chosen.optimizer == "rmsprop":
+            (square,) = self.statistics
+            common |= {"alpha": chosen.rms_decay, "momentum": 0.0, "centered": False}
+            rmsprop(weights, gradients, [square], [], [], counted, **common)
+            return
+        mean, square, *largest = self.statistics
+        common |= {"beta1": chosen.beta1, "beta2": chosen.beta2}
+        if chosen.optimizer == "nadam":
             self.momenta.advance_to(count - 1)
-        self.optimizer.param_groups[0]["lr"] = learning_rate
-        self.parameter.grad = gradient
-        self.optimizer.step()
-        self.parameter.grad = None
+            common["momentum_decay"] = NADAM_MOMENTUM_DECAY
+            nadam(weights, gradients, [mean], [square], [self.momenta.product], counted, **common)
+        else:
+            common |= {"amsgrad": bool(largest), "maximize": False, "fused": True}
+            adam(weights, gradients, [mean], [square], largest, counted, **common)
 
 
 class MomentumProduct:
@@ -108,19 +119,3 @@ class TensorFlowRMSProp:
         """Apply one gradient."""
         self.mean_square.lerp_(gradient.square(), 1.0 - self.decay)
         self.weights.addcdiv_(gradient, (self.mean_square + self.epsilon).sqrt(), value=-learning_rate)
-
-
-def _torch_optimizer(settings: OptimizerSettings, parameter: nn.Parameter) -> torch.optim.Optimizer:
-    betas = (settings.beta1, settings.beta2)
-    if settings.optimizer == "nadam":
-        return torch.optim.NAdam(
-            [parameter],
-            betas=betas,
-            eps=settings.epsilon,
-            momentum_decay=NADAM_MOMENTUM_DECAY,
-            foreach=False,
-        )
-    if settings.optimizer == "rmsprop":
-        return torch.optim.RMSprop([parameter], alpha=settings.rms_decay, eps=settings.epsilon, foreach=False)
-    amsgrad = settings.optimizer == "amsgrad"
-    return torch.optim.Adam([parameter], betas=betas, eps=settings.epsilon, amsgrad=amsgrad, fused=True)

@@ -66,10 +66,9 @@ def test_every_probe_is_solved_inline(probe: str, memory: str, lock: str, tmp_pa
     assert_solved(probe, train_on_probe(probe, tmp_path, engine="inline", memory=memory, lock=lock))
 
 
-@pytest.mark.parametrize("lock", LOCKS)
 @pytest.mark.parametrize("probe", PROBES)
-def test_every_probe_is_solved_by_processes(probe: str, lock: str, tmp_path: Path) -> None:
-    assert_solved(probe, train_on_probe(probe, tmp_path, engine="processes", lock=lock))
+def test_every_probe_is_solved_by_processes(probe: str, tmp_path: Path) -> None:
+    assert_solved(probe, train_on_probe(probe, tmp_path, engine="processes"))
 
 
 @pytest.mark.parametrize("memory", ["lstm", "gru"])
@@ -98,8 +97,7 @@ def test_every_kind_of_return_learns(returns: str, tmp_path: Path) -> None:
     assert_solved(probe, train_on_probe(probe, tmp_path, engine="inline", returns=returns))
 
 
-@pytest.mark.parametrize("engine", ["inline", "processes"])
-def test_cartpole_reaches_400(engine: str, tmp_path: Path) -> None:
-    run = hogwild.train("CartPole-v1", engine=engine, workers=2, until_return=400, steps=600_000, runs=str(tmp_path))
+def test_cartpole_reaches_400_and_an_evaluation_confirms_it(tmp_path: Path) -> None:
+    run = hogwild.train("CartPole-v1", engine="inline", workers=2, until_return=400, steps=600_000, runs=str(tmp_path))
     assert run.status["return_mean"] >= 400
     assert run.evaluate(episodes=20, greedy=True).summary()["mean"] >= 400

@@ -1,6 +1,8 @@
 """Flat optimizers against torch's own and against formulas; shared statistics; counts that must not be lost."""
 
 import math
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -72,10 +74,20 @@ def test_tensorflows_and_torchs_rmsprop_differ_at_the_start() -> None:
     assert moved["rmsprop"] > 20 * moved["rmsprop-tf"]
 
 
-def test_the_gradient_that_was_applied_is_not_kept() -> None:
-    weights = torch.ones(SIZE)
-    ours = make_optimizer(settings("adam"), weights, initial_statistics("adam", SIZE))
+@pytest.mark.parametrize("kind", STATISTICS)
+def test_a_gradient_is_left_as_it_was(kind: str) -> None:
     gradient = torch.ones(SIZE)
-    ours.step(gradient, 0.01, 1)
+    make_optimizer(settings(kind), torch.ones(SIZE), initial_statistics(kind, SIZE)).step(gradient, 0.01, 1)
     assert (gradient == 1).all()
-    assert ours.parameter.grad is None  # type: ignore[attr-defined]
+
+
+def test_updating_loads_no_compiler() -> None:
+    """It would cost every process three seconds."""
+    code = (
+        "import sys, torch; from hogwild.config.settings import OptimizerSettings as S;"
+        "from hogwild.optimizers import STATISTICS, initial_statistics, make_optimizer;"
+        "[make_optimizer(S(optimizer=k), torch.ones(3), initial_statistics(k, 3)).step(torch.ones(3), 0.1, 1)"
+        " for k in STATISTICS];"
+        "sys.exit('torch._dynamo' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -35,7 +35,7 @@ def test_a_mean_return_stops_the_training_once_100_episodes_have_ended(tmp_path:
 
 
 def test_the_newest_checkpoints_and_the_best_are_kept(tmp_path: Path) -> None:
-    run = train(tmp_path, steps=20_000, checkpoint_seconds=0.1, keep_checkpoints=2, learning_rate=1e-2)
+    run = train(tmp_path, steps=4_000, checkpoint_seconds=0.1, keep_checkpoints=2, learning_rate=1e-2)
     names = [path.name for path in list_checkpoints(run.folder.checkpoints)]
     best = run.status["best_checkpoint"]
     assert best in names

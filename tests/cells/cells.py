@@ -32,9 +32,7 @@ CELLS = [Cell(o, x, e) for e in ENGINES for o in OBJECTIVES for x in EXCHANGES i
 every_cell = pytest.mark.parametrize("cell", CELLS, ids=str)
 every_inline_cell = pytest.mark.parametrize("cell", [c for c in CELLS if c.engine == "inline"], ids=str)
 every_live_cell = pytest.mark.parametrize("cell", [c for c in CELLS if c.engine != "inline"], ids=str)
-# Not what these tests are about, and it spares every process seconds of loading that torch's own optimizers need.
-QUICK: dict[str, Any] = {"optimizer": "rmsprop-tf"}
-SMALL: dict[str, Any] = {"workers": 2, "envs": 2, "rollout_steps": 4, "minutes": 5.0, **QUICK}
+SMALL: dict[str, Any] = {"workers": 2, "envs": 2, "rollout_steps": 4, "minutes": 5.0}
 
 
 def make_session(cell: Cell, env: str = "CartPole-v1", **changes: Any) -> Session:

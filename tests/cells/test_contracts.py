@@ -22,7 +22,6 @@ from hogwild.report import Report
 from hogwild.session import Session
 from tests.cells.cells import (
     EXCHANGES,
-    QUICK,
     Cell,
     every_cell,
     every_inline_cell,
@@ -124,7 +123,7 @@ def test_a_resumed_run_is_bit_for_bit_the_one_that_was_never_stopped(cell: Cell,
 @every_cell
 def test_a_resumed_run_continues_counters_and_schedules(cell: Cell, tmp_path: Path) -> None:
     schedule = {"learning_rate": 1e-3, "learning_rate_final": 0.0, "schedule_steps": 1200, "log_seconds": 0.05}
-    small = {"workers": 2, "envs": 4, "rollout_steps": 8, **QUICK}
+    small = {"workers": 2, "envs": 4, "rollout_steps": 8}
     run = hogwild.train("CartPole-v1", runs=str(tmp_path), steps=600, **cell.settings(), **small, **schedule)
     before = run.status
     run.resume(steps=1150)
@@ -140,9 +139,7 @@ def test_a_resumed_run_continues_counters_and_schedules(cell: Cell, tmp_path: Pa
 @every_live_cell
 def test_a_recorded_run_is_repeated_bit_for_bit(cell: Cell, tmp_path: Path) -> None:
     settings: dict[str, Any] = {**cell.settings(), "lock": "turns", "record_schedule": True, "minibatches": 2}
-    run = hogwild.train(
-        "CartPole-v1", runs=str(tmp_path), workers=2, envs=2, rollout_steps=5, steps=400, **settings, **QUICK
-    )
+    run = hogwild.train("CartPole-v1", runs=str(tmp_path), workers=2, envs=2, rollout_steps=5, steps=400, **settings)
     result = replay(run.folder)
     assert result.differs_at is None
     assert result.updates == run.status["updates"] > 10

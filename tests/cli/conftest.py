@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from running import QUICK, Ended, call
+from running import Ended, call
 
 from hogwild.cli import main
 
@@ -35,7 +35,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ended]:
     command = shlex.split(
         "train CartPole-v1 --steps 2000 --engine inline --workers 1 --envs 8 --rollout-steps 16 --name tiny"
     )
-    ended = call(*command, *QUICK, "--runs", str(runs), folder=tmp_path_factory.mktemp("cwd"))
+    ended = call(*command, "--runs", str(runs), folder=tmp_path_factory.mktemp("cwd"))
     assert ended.code == 0, ended.err
     return runs / "tiny", ended
 

@@ -12,8 +12,6 @@ from typing import Any
 import psutil
 
 COMMAND = [sys.executable, "-m", "hogwild"]
-# Not what these tests are about, and it spares every process seconds of loading that torch's own optimizers need.
-QUICK = ["--optimizer", "rmsprop-tf"]
 
 
 @dataclass(frozen=True)

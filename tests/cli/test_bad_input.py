@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from running import QUICK, Ended, call
+from running import Ended, call
 
 from hogwild.engines.inline import InlineEngine
 from hogwild.errors import WorkerDied
@@ -156,7 +156,7 @@ def test_a_damaged_description_of_a_run_is_refused(here: Callable[..., Ended], t
 def test_a_run_folder_below_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     arguments = shlex.split("train CartPole-v1 --steps 64 --engine inline --workers 1 --runs file/runs --name a")
-    check(call(*arguments, *QUICK, folder=tmp_path), 5, "file/runs", "Not a directory")
+    check(call(*arguments, folder=tmp_path), 5, "file/runs", "Not a directory")
 
 
 def test_a_run_name_that_is_taken_is_refused_without_a_terminal(here: Callable[..., Ended], tiny: Path) -> None:
@@ -187,7 +187,7 @@ def test_leaving_the_question_whether_to_go_on_unanswered_is_no_crash(
 def test_an_environment_that_raises_is_named_with_what_it_said(tmp_path: Path, kind: str, words: list[str]) -> None:
     (tmp_path / "faulty.py").write_text(FAULTY)
     env = f"faulty:Faulty{kind}-v0"
-    arguments = ["train", env, *shlex.split("--workers 2 --envs 1 --minutes 5 --name a"), *QUICK]
+    arguments = ["train", env, *shlex.split("--workers 2 --envs 1 --minutes 5 --name a")]
     check(call(*arguments, folder=tmp_path), 3, f"'{env}'", *words)
     if kind == "Make":
         assert not (tmp_path / "runs").exists()
@@ -211,7 +211,7 @@ def test_a_failed_run_says_how_far_it_came(
 
     monkeypatch.setattr(InlineEngine, "poll", fail_in_the_fourth_round)
     arguments = "train hogwild/ProbeConstant-v0 --steps 999 --engine inline --workers 1 --envs 2 --rollout-steps 16"
-    check(here(*arguments.split(), "--name", "a", "--runs", str(tmp_path), *QUICK), 4, "gone")
+    check(here(*arguments.split(), "--name", "a", "--runs", str(tmp_path)), 4, "gone")
     _, checkpoint, _ = newest_checkpoint(tmp_path / "a" / "checkpoints")
     status = json.loads((tmp_path / "a" / "status.json").read_text())
     assert status["state"] == "failed"

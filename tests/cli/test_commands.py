@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import psutil
 import pytest
-from running import COMMAND, QUICK, Ended, Started, wait_until
+from running import COMMAND, Ended, Started, wait_until
 
 from hogwild.config.settings import Settings
 from hogwild.display import Silent
@@ -322,7 +322,7 @@ ENDLESS = shlex.split("train CartPole-v1 --workers 1 --envs 2 --minutes 5 --log-
     ids=["Ctrl-C", "SIGTERM", "SIGTERM to the whole group, as timeout and systemd do"],
 )
 def test_a_signal_ends_training_in_order(tmp_path: Path, number: int, to_all: bool, code: int) -> None:
-    started = Started([*ENDLESS, *QUICK], tmp_path)
+    started = Started(ENDLESS, tmp_path)
     run = tmp_path / "runs" / "a"
     metrics = run / "metrics.jsonl"
     wait_until(lambda: metrics.exists() and metrics.stat().st_size, 60, "the first row of metrics")
@@ -341,7 +341,7 @@ def test_a_signal_ends_training_in_order(tmp_path: Path, number: int, to_all: bo
 
 
 def test_ctrl_c_while_workers_load_ends_in_order_and_without_noise(tmp_path: Path) -> None:
-    started = Started([*ENDLESS, *QUICK], tmp_path)
+    started = Started(ENDLESS, tmp_path)
     wait_until(lambda: any("spawn_main" in " ".join(p.cmdline()) for p in started.family()), 60, "a worker")
     time.sleep(0.5)  # long enough for it to be alive, and not for torch to be loaded
     started.signal_all(signal.SIGINT)
@@ -371,7 +371,7 @@ gymnasium.register("Slow-v0", entry_point=Slow)
 
 def test_a_second_ctrl_c_ends_training_at_once(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(SLOW)
-    started = Started(["train", "slow:Slow-v0", *ENDLESS[2:], *QUICK], tmp_path)
+    started = Started(["train", "slow:Slow-v0", *ENDLESS[2:]], tmp_path)
     wait_until((tmp_path / "asleep").exists, 60, "the first step")
     started.signal_all(signal.SIGINT)
     time.sleep(1.0)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from running import QUICK, Started, environment
+from running import Started, environment
 
 from hogwild.cli import display
 from hogwild.cli.display import LivePanel, PlainLines, duration, end_lines, make_display, sparkline, time_left
@@ -182,7 +182,7 @@ def test_in_a_terminal_a_live_panel_shows_how_it_goes(tmp_path: Path) -> None:
     command = shlex.split(
         "train CartPole-v1 --engine inline --workers 2 --envs 8 --steps 12000 --log-seconds 0.2 --name a"
     )
-    code, drawn = in_a_terminal([*command, *QUICK], tmp_path)
+    code, drawn = in_a_terminal([*command], tmp_path)
     assert code == 0, drawn
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", drawn)
     for shown in (
@@ -213,7 +213,7 @@ def test_a_failure_gives_the_terminal_back_as_it_was(tmp_path: Path) -> None:
     command = shlex.split(
         "train late:Late-v0 --engine inline --workers 1 --envs 8 --minutes 5 --log-seconds 0.1 --name a"
     )
-    code, drawn = in_a_terminal([*command, *QUICK], tmp_path)
+    code, drawn = in_a_terminal([*command], tmp_path)
     assert code == 3, drawn
     assert "Traceback" not in drawn
     assert "RuntimeError: too late" in drawn

@@ -5,11 +5,11 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
-from running import QUICK, Ended
+from running import Ended
 
 from hogwild.api import Run
 
-FEW = [*shlex.split("--engine inline --workers 1 --envs 2 --rollout-steps 16 --steps 300"), *QUICK]
+FEW = [*shlex.split("--engine inline --workers 1 --envs 2 --rollout-steps 16 --steps 300")]
 
 
 def test_every_seed_gets_a_run_of_its_own_and_the_next_command_is_named(
