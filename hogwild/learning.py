@@ -27,6 +27,7 @@ class Gradients:
     played: tuple[Played, ...]  # the rollouts that they come from
     metrics: dict[str, float] = field(default_factory=dict)
     stop: bool = False  # the objective has had enough of this rollout
+    first: bool = True  # of this rollout: what is decided of it holds for those that follow
 
 
 class GradientComputer:
@@ -51,7 +52,9 @@ class GradientComputer:
         """What to learn from a rollout, one update each."""
         return self.objective.minibatches(rollout, self.generator)
 
-    def compute(self, minibatch: Any, step: int, steps: int, played: tuple[Played, ...]) -> Gradients:
+    def compute(
+        self, minibatch: Any, step: int, steps: int, played: tuple[Played, ...], first: bool = True
+    ) -> Gradients:
         """Gradients of one minibatch; the vector is reused."""
         loss = self.objective.loss(self.policy, minibatch, step)
         metrics = loss.metrics
@@ -61,8 +64,9 @@ class GradientComputer:
         if not math.isfinite(norm):
             raise NotFinite(f"The gradient is not finite at step {step:,}. Try a smaller --learning-rate.")
         metrics["gradient/norm"] = norm
-        metrics["gradient/clipped"] = float(0 < self.max_norm < norm)
-        return Gradients(self.flat, steps, played, metrics, loss.stop)
+        if self.max_norm:
+            metrics["gradient/clipped"] = float(norm > self.max_norm)
+        return Gradients(self.flat, steps, played, metrics, loss.stop, first)
 
 
 def clip_(flat: Tensor, max_norm: float) -> float:

@@ -21,7 +21,7 @@ def learn(
         if number:
             step = (yield from door.pull(flat)).step
         with door.clock.of("learning"):
-            gradients = computer.compute(minibatch, step, 0 if number else steps, rollout.played)
+            gradients = computer.compute(minibatch, step, 0 if number else steps, rollout.played, not number)
         news.take(gradients.metrics)
         if gradients.stop and number:  # the first is always learned from: with it the steps are counted
             return

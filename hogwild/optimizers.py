@@ -22,6 +22,7 @@ STATISTICS = {
     "rmsprop": ("square_avg",),
     "rmsprop-tf": ("mean_square",),
 }
+FUSED = ("adam", "amsgrad")
 NADAM_MOMENTUM_DECAY = 0.004
 
 
@@ -60,7 +61,8 @@ class TorchOptimizer:
         self.settings = settings
         self.weights = weights
         self.statistics = list(statistics)
-        self.count = torch.zeros(())
+        # A fused kernel wants the count where the weights are; the other rules read it on the host.
+        self.count = torch.zeros((), device=weights.device if settings.optimizer in FUSED else "cpu")
         self.momenta = MomentumProduct(settings.beta1)
 
     def step(self, gradient: Tensor, learning_rate: float, count: int) -> None:

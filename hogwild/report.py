@@ -37,7 +37,6 @@ class Receipt(NamedTuple):
     metrics: Mapping[str, float] = MappingProxyType({})
     lags: tuple[int, ...] = ()  # of each rollout in it, if it was applied
     ages: tuple[float, ...] = ()  # seconds since the weights that played it were pulled
-    updates: int = 0
 
 
 @dataclass
@@ -46,7 +45,6 @@ class Report:
 
     worker: int
     steps: int = 0
-    updates: int = 0
     sums: dict[str, float] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     largest: dict[str, float] = field(default_factory=dict)
@@ -69,7 +67,6 @@ class Report:
 
     def receive(self, receipt: Receipt) -> None:
         """Take in what became of a contribution."""
-        self.updates += receipt.updates
         self.take(receipt.metrics)
         for lag, age in zip(receipt.lags, receipt.ages, strict=True):
             self.take({"async/lag": lag, "async/age": age})
@@ -87,7 +84,6 @@ class Report:
         (2.0, 10)
         """
         self.steps += other.steps
-        self.updates += other.updates
         for name, value in other.sums.items():
             self.sums[name] = self.sums.get(name, 0.0) + value
             self.counts[name] = self.counts.get(name, 0) + other.counts[name]

@@ -55,11 +55,12 @@ class Rollout:
 
 
 def equal_parts(size: int, count: int) -> Iterator[slice]:
-    """Slices that cut `size` things into parts as equal as can be.
+    """Slices that cut `size` things into parts as equal as can be, of which none is empty.
 
     >>> list(equal_parts(5, 2))
     [slice(0, 2, None), slice(2, 5, None)]
     """
+    count = min(count, size)
     return (slice(part * size // count, (part + 1) * size // count) for part in range(count))
 
 

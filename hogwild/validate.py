@@ -25,6 +25,13 @@ EXCHANGE_ONLY = {
     "updaters": ("gradients",),
     "batch_rollouts": ("trajectories",),
     "when_stale": ("trajectories",),
+    "max_lag": ("weights", "gradients", "trajectories"),
+}
+# Where somebody else learns for all workers, it has one value for all of them.
+ONE_FOR_ALL = {
+    "gradients": ("learning_rate",),
+    "trajectories": ("discount", "gae_lambda", "entropy", "value_coef", "clip", "max_grad_norm", "learning_rate"),
+    "barrier": ("max_grad_norm", "learning_rate"),
 }
 RULES: tuple[tuple[tuple[str, ...], Callable[[float], bool], str], ...] = (
     ((*AT_LEAST_1, "frame_skip", "frame_limit"), lambda v: v >= 1, "must be at least 1"),
@@ -86,18 +93,30 @@ def _cells(settings: Settings) -> Iterator[str]:
         if getattr(execution, name) != getattr(ExecutionSettings, name) and execution.exchange not in exchange:
             flag = f"--{name.replace('_', '-')}"
             yield f"{flag}: means nothing with --exchange {execution.exchange}, only with {' or '.join(exchange)}."
+    yield from _per_worker(settings)
     envs = min(settings.environment.envs) * execution.batch_rollouts
     whole = objective.objective != "ppo" or settings.policy.memory != "none"  # sequences are not torn apart
     parts = envs if whole else envs * min(objective.rollout_steps)
     if objective.minibatches > max(parts, 1):
         what = "environments" if whole else "steps"
         yield f"--minibatches {objective.minibatches}: a rollout has only {parts} {what}."
-    places = execution.slots * max(execution.workers, 1)
-    if execution.exchange == "trajectories" and execution.batch_rollouts > places:
+    places = execution.slots * execution.workers  # 0: the number of workers is not decided yet
+    if execution.exchange == "trajectories" and 0 < places < execution.batch_rollouts:
         yield (
             f"--batch-rollouts {execution.batch_rollouts}: more than fit into all slots ({places}); "
             "raise --slots, or the learner waits for ever."
         )
+
+
+def _per_worker(settings: Settings) -> Iterator[str]:
+    """Values for each worker, where all are served by one who has but one."""
+    exchange, flat = settings.execution.exchange, settings.flat()
+    for name in ONE_FOR_ALL.get(exchange, ()):
+        if len(set(flat[name])) > 1:
+            flag = f"--{name.replace('_', '-')}"
+            yield f"{flag}: --exchange {exchange} has one value for all workers; one for each needs --exchange weights."
+    if exchange != "weights" and not settings.optimizer.shared_statistics:
+        yield f"--no-shared-statistics: with --exchange {exchange} there is one optimizer; take --exchange weights."
 
 
 def _devices(execution: ExecutionSettings) -> Iterator[str]:

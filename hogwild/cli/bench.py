@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import tyro
 
-from hogwild.cli.arguments import parse
+from hogwild.cli.arguments import parse, typed
 from hogwild.config.settings import EnvSettings, ObjectiveSettings, PolicySettings
 from hogwild.errors import UsageError
 
@@ -41,11 +41,13 @@ def main(arguments: list[str]) -> int:
     from hogwild.bench import measure, report_lines
     from hogwild.resolve import layer, resolve
 
-    base = layer(first.env, first.preset)
+    groups = ("environment", "policy", "objective")
+    flat = {name: value for group in groups for name, value in vars(getattr(first, group)).items()}
+    base = layer(first.env, first.preset, **typed(arguments, flat))
     default = Bench(base.env, environment=base.environment, policy=base.policy, objective=base.objective)
     given = parse(Bench, "bench", arguments, default)
     changed = base.update(workers=given.workers, until_return=None)
-    for group in ("environment", "policy", "objective"):
+    for group in groups:
         changed = changed.with_group(group, getattr(given, group))
     say = (lambda _: None) if given.json else (lambda line: print(line, flush=True))
     result = measure(resolve(changed), given.seconds, given.rounds, given.scaling, say)

@@ -3,13 +3,16 @@
 import dataclasses
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tyro
 
 from hogwild.cli.arguments import parse
 from hogwild.cli.display import make_display
 from hogwild.errors import UsageError
+
+if TYPE_CHECKING:
+    from hogwild.runs.folder import RunFolder
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ def main(arguments: list[str]) -> int:
     """Resume."""
     given = parse(Resume, "resume", arguments)
     from hogwild.config.settings import Settings
+    from hogwild.progress import RECENT
     from hogwild.resolve import read_file
     from hogwild.runs.find import find_run
     from hogwild.runs.folder import read_json
@@ -46,24 +50,27 @@ def main(arguments: list[str]) -> int:
     if changes and given.until_return is None:  # who gives another stop rule does not want the old return to stop it
         changes["until_return"] = None
     settings = Settings().update(**read_file(run.config) | changes)
-    limit, done = settings.run.steps, int(read_json(run.status).get("steps", 0))
+    status = read_json(run.status)
+    limit, done = settings.run.steps, int(status.get("steps", 0))
     if limit and done >= limit:
         if changes:
-            raise UsageError(f"Run '{run.name}' already has {done:,} steps.")
-        if given.json:
-            print(json.dumps({"folder": str(run.path), "reason": "already finished", "steps": done}))
-        else:
-            print(f"Run '{run.name}' has finished its {limit:,} steps; give --steps for more.")
-        return 0
-    goal, mean = settings.run.until_return, read_json(run.status).get("return_mean")
-    if goal is not None and mean is not None and mean >= goal and not changes:
-        print(
-            f"Run '{run.name}' is solved: mean return {mean:.2f} ≥ {goal:g}; give --steps or --until-return for more."
-        )
-        return 0
+            raise UsageError(f"Run '{run.name}' already has {done:,} steps; give a larger --steps, or --steps 0.")
+        return _nothing_to_do(given, run, status, f"has finished its {limit:,} steps; give --steps for more.")
+    goal, mean = settings.run.until_return, status.get("return_mean")
+    if goal is not None and mean is not None and mean >= goal and status["episodes"] >= RECENT and not changes:
+        reason = f"is solved: mean return {mean:.2f} ≥ {goal:g}; give --steps or --until-return for more."
+        return _nothing_to_do(given, run, status, reason)
     from hogwild.training import resume_training
 
     outcome = resume_training(run.path, make_display(given.quiet or given.json), **changes)
     if given.json:
         print(json.dumps(dataclasses.asdict(outcome), default=str))
     return 128 + outcome.signal if outcome.signal else 0
+
+
+def _nothing_to_do(given: Resume, run: "RunFolder", status: dict[str, Any], reason: str) -> int:
+    if given.json:
+        print(json.dumps({"folder": str(run.path), "reason": reason, "steps": status.get("steps", 0)}))
+    else:
+        print(f"Run '{run.name}' {reason}")
+    return 0

@@ -9,7 +9,7 @@ from typing import Any
 
 import tyro
 
-from hogwild.cli.arguments import parse
+from hogwild.cli.arguments import parse, typed
 from hogwild.cli.display import make_display
 from hogwild.config.settings import (
     EnvSettings,
@@ -22,7 +22,7 @@ from hogwild.config.settings import (
     setting_groups,
 )
 from hogwild.errors import UsageError
-from hogwild.resolve import STOP_RULES, Layers, Resolved, layers, merge, resolve
+from hogwild.resolve import Layers, Resolved, layers, merge, resolve
 
 
 @dataclass(frozen=True)
@@ -121,18 +121,12 @@ def read_arguments(arguments: list[str]) -> tuple[Train, Layers]:
     user typed beats them and what the user did not type comes from them.
     """
     first = parse(Train, "train", arguments)
-    base = layers(first.env, first.preset, first.config, **_typed(first))
+    base = layers(first.env, first.preset, first.config, **typed(arguments, first.settings().flat()))
     settings = merge(base)
     groups = {group: getattr(settings, group) for group in setting_groups()}
     default = Train(env=settings.env, preset=first.preset, config=first.config, **groups)
     base.pop("given")
     return parse(Train, "train", arguments, default), base
-
-
-def _typed(train: Train) -> dict[str, Any]:
-    """What was typed of the settings on which other defaults hang."""
-    flat, plain = train.settings().flat(), Settings().flat()
-    return {name: flat[name] for name in (*STOP_RULES, "engine", "objective", "envs") if flat[name] != plain[name]}
 
 
 def _wants_to_resume(path: Path) -> bool:

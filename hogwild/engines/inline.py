@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from hogwild.engines.crew import Carried, Crew
+from hogwild.errors import UsageError
 from hogwild.exchanges.make import Server
 from hogwild.link import Link
 from hogwild.report import Report
@@ -34,7 +35,7 @@ class InlineEngine:
         self.loops: list[Iterator[Turn]] = []  # of the workers
         self.serving: list[Iterator[Turn]] = []
         self.reports: list[Report] = []
-        self._carried = crew.carried
+        self._carried = [crew.carried_of(rank) for rank in range(crew.workers)]
         self.under_way = False
 
     def start(self) -> None:
@@ -49,6 +50,8 @@ class InlineEngine:
             next(loop)  # to where it is idle
             self.loops.append(loop)
         self.serving = [server.run(self.reports.append, lambda: False) for server in self.servers]
+        for loop in self.serving:
+            next(loop)  # to where it looks for something to do, as between two rounds
         for status in self.statuses:
             status.state = "playing" if status.role == "worker" else "serving"
 
@@ -107,6 +110,8 @@ class InlineEngine:
 
     def load(self, saved: dict[str, Any]) -> None:
         """Go on exactly from a saved moment."""
+        if len(saved["workers"]) != self.crew.workers:
+            raise UsageError(f"The run has {len(saved['workers'])} workers in mid-game; resume it with as many.")
         for kind in ("workers", "links", "servers"):
             for member, state in zip(getattr(self, kind), saved[kind], strict=True):
                 member.load(state)

@@ -43,7 +43,7 @@ class ProcessEngine:
         self.processes: list[multiprocessing.process.BaseProcess] = []
         self.pipes: list[Connection] = []
         self.lock: FileLock | None = None
-        self._carried: list[Carried] = crew.carried or [[] for _ in range(crew.workers)]
+        self._carried: list[Carried] = [crew.carried_of(rank) for rank in range(crew.workers)]
 
     def start(self) -> None:
         """Spawn all workers; they build their environments side by side."""
@@ -87,7 +87,7 @@ class ProcessEngine:
                 elif kind == "carried":
                     self._carried[rank] = content
                 elif kind == "error":
-                    raise _error_of_worker(rank, *content)
+                    raise _error_of(f"{status.role} {rank}", *content)
                 else:
                     status.state = kind
         except (EOFError, OSError):
@@ -171,11 +171,11 @@ def signals_held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _error_of_worker(rank: int, kind: str, message: str, traceback: str) -> HogwildError:
-    """What went wrong in a worker, as the error it was if it is one of ours."""
+def _error_of(who: str, kind: str, message: str, traceback: str) -> HogwildError:
+    """What went wrong in another process, as the error it was if it is one of ours."""
     ours = getattr(errors, kind, None)
     if ours is not None:
-        error: HogwildError = ours(f"{message} (worker {rank}; the traceback is in the run's log.txt)")
+        error: HogwildError = ours(f"{message} ({who}; the traceback is in the run's log.txt)")
     else:
-        error = WorkerDied(f"Worker {rank} failed: {kind}: {message} (the traceback is in the run's log.txt)")
+        error = WorkerDied(f"{who.capitalize()} failed: {kind}: {message} (the traceback is in the run's log.txt)")
     return error.with_details(traceback)

@@ -28,7 +28,7 @@ class ThreadEngine:
         self.lock = threading.Lock()
         self.news: queue.SimpleQueue[tuple[int, str, Any]] = queue.SimpleQueue()
         self.threads: list[threading.Thread] = []
-        self._carried: list[Carried] = crew.carried or [[] for _ in range(crew.workers)]
+        self._carried: list[Carried] = [crew.carried_of(rank) for rank in range(crew.workers)]
 
     def start(self) -> None:
         """Start all threads; they build their environments by themselves."""
@@ -43,7 +43,8 @@ class ThreadEngine:
         except HogwildError as error:
             self.news.put((rank, "error", error.with_details(traceback.format_exc())))
         except BaseException as error:
-            message = f"Worker {rank} failed: {error!r} (the traceback is in the run's log.txt)"
+            who = f"{self.statuses[rank].role.capitalize()} {rank}"
+            message = f"{who} failed: {error!r} (the traceback is in the run's log.txt)"
             self.news.put((rank, "error", WorkerDied(message).with_details(traceback.format_exc())))
 
     def poll(self, seconds: float) -> list[Report]:

@@ -30,6 +30,7 @@ class BarrierLink(Link):
         self.learner: Learner = self.weights.learner
         self.sums = settings.objective.reduction == "sum"
         self.max_norm = of_worker(settings.objective.max_grad_norm, 0)
+        self.clipped: dict[str, float] = {}  # of the update that this worker made, until it is reported
         self.waits_for: int | None = None  # the update or rollout that this worker waits to see the end of
 
     def pull(self, into: Tensor) -> Pulled:
@@ -85,7 +86,9 @@ class BarrierLink(Link):
         if not self.sums:
             together /= int(arrived.sum())
         together = together.to(self.shared.weights.device)
-        clip_(together, self.max_norm)
+        norm = clip_(together, self.max_norm)
+        if self.max_norm:
+            self.clipped = {"gradient/clipped": float(norm > self.max_norm)}
         self.shared.counters[VERSION] += 1
         self.shared.counts[0] += 1
         self.learner.apply(together, int(self.shared.counts[0]), self.shared.counter(STEPS))
@@ -95,5 +98,5 @@ class BarrierLink(Link):
         step = self.shared.counter(STEPS)
         lags = tuple(self.shared.counter(VERSION) - 1 - played.version for played in gradients.played)
         ages = tuple(time.monotonic() - played.born for played in gradients.played)
-        first = int(self.rank == 0)
-        return Receipt({"optimizer/learning_rate": self.learner.learning_rate(step)}, lags, ages, updates=first)
+        metrics, self.clipped = {"optimizer/learning_rate": self.learner.learning_rate(step)} | self.clipped, {}
+        return Receipt(metrics, lags, ages)

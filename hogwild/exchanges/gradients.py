@@ -44,15 +44,19 @@ class GradientsLink(Link):
         self.sum = torch.zeros(shared.layout.num_parameters)
         self.sums = settings.objective.reduction == "sum"
         self.played: list[Played] = []
-        self.pulls = 0
+        self.rollouts = 0
         self.pulled = Pulled(version=0, step=0, ready=False)
 
     def pull(self, into: Tensor) -> Pulled:
         """Copy the shared weights, if it is time to; otherwise those pulled before are kept."""
-        if self.pulls % self.execution.pull_every == 0 or not self.pulled.ready:
+        if self.rollouts % self.execution.pull_every == 0 or not self.pulled.ready:
             self.pulled = self.weights.pull(into)
-        self.pulls = self.pulls + 1 if self.pulled.ready else 0
         return self.pulled
+
+    def finish(self) -> bool:
+        """One more rollout was played on these weights."""
+        self.rollouts += self.pulled.ready
+        return True
 
     def push(self, contribution: Contribution) -> Receipt | None:
         """Add up gradients, and send them when there are enough of them and there is room."""
@@ -100,13 +104,14 @@ class GradientsLink(Link):
     def save(self) -> dict[str, Any]:
         """Gradients that were not sent yet, and when the next weights are due."""
         played = [list(each) for each in self.played]
-        return {"sum": self.sum.numpy().copy(), "played": played, "pulls": self.pulls, "pulled": list(self.pulled)}
+        kept = {"rollouts": self.rollouts, "pulled": list(self.pulled)}
+        return {"sum": self.sum.numpy().copy(), "played": played, **kept}
 
     def load(self, saved: dict[str, Any]) -> None:
         """Go on from what was saved."""
         self.sum.copy_(torch.from_numpy(saved["sum"]))
         self.played = [Played(*each) for each in saved["played"]]
-        self.pulls, self.pulled = saved["pulls"], Pulled(*saved["pulled"])
+        self.rollouts, self.pulled = saved["rollouts"], Pulled(*saved["pulled"])
 
 
 class Updater:

@@ -34,9 +34,11 @@ class Lock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.tape is not None and not self.in_vain:
-            self.tape.write()
-        self.inner.__exit__(kind, error, trace)
+        try:
+            if self.tape is not None and not self.in_vain:
+                self.tape.write()
+        finally:  # a full disk must not leave all others waiting
+            self.inner.__exit__(kind, error, trace)
 
     def nothing_happened(self) -> None:
         """What was wanted could not be had: this is no event."""

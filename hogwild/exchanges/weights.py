@@ -29,6 +29,7 @@ class WeightsLink(Link):
         self.max_lag = settings.execution.max_lag
         self.environment = settings.environment
         self.set = rank % len(shared.counts)
+        self.too_late = False
         self.learner = Learner(settings, rank, shared.parameters, shared.statistics[self.set])
 
     def pull(self, into: Tensor) -> Pulled:
@@ -56,8 +57,10 @@ class WeightsLink(Link):
             waited = time.perf_counter() - asked
             shared.counters[STEPS] += gradients.steps
             lags = tuple(shared.counter(VERSION) - played.version for played in gradients.played)
-            if self.max_lag and max(lags) > self.max_lag:
-                shared.counters[DISCARDED] += 1
+            if gradients.first:
+                self.too_late = 0 < self.max_lag < max(lags)
+                shared.counters[DISCARDED] += self.too_late
+            if self.too_late:
                 return Receipt()
             shared.counters[VERSION] += 1
             shared.counts[self.set] += 1
@@ -70,4 +73,4 @@ class WeightsLink(Link):
             self.learner.apply(flat, count, step)
         now = time.monotonic()
         metrics = {"async/lock_wait": waited * 1e3, "optimizer/learning_rate": self.learner.learning_rate(step)}
-        return Receipt(metrics, lags, tuple(now - played.born for played in gradients.played), updates=1)
+        return Receipt(metrics, lags, tuple(now - played.born for played in gradients.played))

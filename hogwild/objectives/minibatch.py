@@ -50,15 +50,16 @@ def in_order(everything: Minibatch, parts: int) -> Iterator[Minibatch]:
 def shuffled_sequences(everything: Minibatch, parts: int, generator: torch.Generator) -> Iterator[Minibatch]:
     """Environments in random order, in equal parts: each keeps its whole sequence, which a memory needs."""
     order = torch.randperm(everything.actions.shape[1], generator=generator)
-    for chosen in order.tensor_split(parts):
-        yield select_sequences(everything, chosen)
+    for chosen in equal_parts(len(order), parts):
+        yield select_sequences(everything, order[chosen])
 
 
 def shuffled_steps(everything: Minibatch, parts: int, generator: torch.Generator) -> Iterator[Minibatch]:
     """Single steps in random order, in equal parts."""
     steps, envs = everything.actions.shape
     order = torch.randperm(steps * envs, generator=generator)
-    for chosen in order.tensor_split(parts):
+    for part in equal_parts(len(order), parts):
+        chosen = order[part]
         yield Minibatch(
             **{
                 name: value[chosen % envs] if name == "state" else value.flatten(0, 1)[chosen][None]

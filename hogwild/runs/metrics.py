@@ -47,7 +47,7 @@ METRICS = {
         Metric("async/age_max", "s", "the same, largest"),
         Metric("async/queue", "slots", "rollouts or gradients on their way when one was added, mean"),
         Metric("async/dropped", "gradients", "overwritten before they were read, so far (--when-full drop-oldest)"),
-        Metric("async/discarded", "updates", "left out for being older than --max-lag, so far"),
+        Metric("async/discarded", "rollouts", "or their gradients, left out for being older than --max-lag, so far"),
         Metric("async/lock_wait", "ms", "wait for the lock before an update, mean"),
         Metric("time/environment", "1", "share of the workers' time spent in environments"),
         Metric("time/acting", "1", "share spent choosing actions and recording"),

@@ -77,16 +77,17 @@ def test_steps_updates_and_lags_are_counted_exactly(cell: Cell) -> None:
     steps, updates = session.counts()
     played = sum(report.steps for report in reports)
     # A rollout that was handed over but whose worker was stopped before it could say so is counted, not reported.
-    assert played <= steps <= played + 2 * 8
-    said = sum(report.updates for report in reports)
-    assert said <= updates <= said + 12
+    assert played <= steps <= played + (0 if cell.engine == "inline" else 2 * 8)
+    said = sum(report.counts.get("async/lag", 0) for report in reports)
+    if cell.engine == "inline":
+        assert said == updates * (2 if cell.exchange == "barrier" else 1)
     lags = [report.largest["async/lag"] for report in reports if "async/lag" in report.largest]
     assert lags
     assert all(0 <= lag <= updates for lag in lags)
     ages = [report.largest["async/age"] for report in reports if "async/age" in report.largest]
     assert ages
     assert all(0 <= age < PATIENCE for age in ages)
-    assert sum(sum(report.lags.values()) for report in reports) == sum(r.counts.get("async/lag", 0) for r in reports)
+    assert sum(sum(report.lags.values()) for report in reports) == said
 
 
 @every_inline_cell
@@ -101,8 +102,10 @@ def test_the_same_seed_gives_the_same_weights(cell: Cell) -> None:
 
 
 @every_inline_cell
-def test_a_resumed_run_is_bit_for_bit_the_one_that_was_never_stopped(cell: Cell, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", range(3))
+def test_a_resumed_run_is_bit_for_bit_the_one_that_was_never_stopped(cell: Cell, seed: int, tmp_path: Path) -> None:
     settings: dict[str, Any] = {**cell.settings(), "workers": 3, "envs": 2, "rollout_steps": [4, 6], "minibatches": 2}
+    settings["seed"] = seed
     if cell.exchange == "trajectories":
         settings |= {"batch_rollouts": 2}  # of three in a round: one is on its way when a checkpoint is taken
     if cell.exchange == "gradients":
@@ -187,8 +190,11 @@ def _fail(*_: object) -> None:
 
 @pytest.mark.parametrize("cell", [Cell("a3c", exchange, "inline") for exchange in EXCHANGES], ids=str)
 def test_a_list_gives_every_worker_its_own_value(cell: Cell) -> None:
-    session = make_session(cell, envs=[1, 3], rollout_steps=[4, 6], entropy=[0.01, 0.02])
+    entropies = {} if cell.exchange == "trajectories" else {"entropy": [0.01, 0.02]}  # one learner has one
+    session = make_session(cell, envs=[1, 3], rollout_steps=[4, 6], **entropies)
     with running(session) as reports:
         work_until(session, reports, 6)
+        if entropies:
+            assert [worker.gradients.objective.terms.entropy for worker in session.engine.workers] == [0.01, 0.02]
     by_worker = {report.worker: report.steps for report in reports if report.worker < 2}
     assert by_worker == {0: 4, 1: 18}

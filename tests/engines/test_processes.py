@@ -105,4 +105,4 @@ def test_per_worker_lists_reach_the_workers() -> None:
     engine.stop()
     for report in reports:
         length = [16, 32, 64][report.worker] * 2
-        assert report.steps == report.updates * length
+        assert report.steps == report.counts["async/lag"] * length

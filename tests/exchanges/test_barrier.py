@@ -85,3 +85,12 @@ def test_lags_count_the_updates_since_the_rollout_was_played() -> None:
         assert receipt is not None
         lags.append(receipt.lags)
     assert lags == [(0,), (1,), (2,)]
+
+
+@pytest.mark.parametrize(("limit", "clipped"), [(1e-3, 1.0), (1e3, 0.0)])
+def test_clipping_is_reported_once_for_each_update(limit: float, clipped: float) -> None:
+    links = make_links(max_grad_norm=limit)
+    brought = gradients(links[0].shared)
+    assert links[0].push(brought) is None
+    receipts = [links[1].push(brought), links[0].push(brought)]
+    assert [r.metrics["gradient/clipped"] for r in receipts if r and "gradient/clipped" in r.metrics] == [clipped]

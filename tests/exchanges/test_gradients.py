@@ -56,7 +56,7 @@ def test_lag_is_counted_when_a_gradient_is_applied() -> None:
         setup.links[link].push(gradients(setup.shared, version=0))
     setup.update_all()
     assert [report.sums["async/lag"] for report in setup.reports] == [0, 1, 2, 3]
-    assert [report.updates for report in setup.reports] == [1, 1, 1, 1]
+    assert [report.counts["async/lag"] for report in setup.reports] == [1, 1, 1, 1]
 
 
 @pytest.mark.parametrize(("reduction", "distance"), [("mean", 2.0), ("sum", 4.0)])
@@ -100,6 +100,8 @@ def test_weights_are_pulled_only_every_so_many_rollouts() -> None:
     for _ in range(7):
         pulled = setup.links[0].pull(vector)
         versions.append(pulled.version)
+        assert setup.links[0].pull(vector).version == pulled.version  # the same for the whole rollout
+        assert setup.links[0].finish()
         setup.links[1].push(gradients(setup.shared))
         setup.update_all()
     assert versions == [0, 0, 0, 3, 3, 3, 6]

@@ -99,3 +99,13 @@ def test_rollouts_older_than_allowed_are_discarded_or_corrected() -> None:
         assert setup.shared.counter(DISCARDED) == discarded
         assert setup.shared.counter(VERSION) == updates
         assert ("vtrace/ratio" in setup.reports[0].sums) == (when_stale == "vtrace")
+
+
+def test_a_batch_of_which_only_a_part_is_left_makes_fewer_minibatches() -> None:
+    setup = Setup(batch_rollouts=2, minibatches=5, max_lag=3, when_stale="discard")
+    setup.shared.counters[VERSION] = 10
+    setup.links[0].push(make_rollout(4, 2, version=10))
+    setup.links[1].push(make_rollout(4, 3, version=2))
+    setup.learn_all()
+    assert setup.shared.counter(VERSION) == 12  # one update for each environment that is left
+    assert setup.shared.counter(DISCARDED) == 1

@@ -9,7 +9,7 @@ import torch
 
 from hogwild.config.settings import PolicySettings, Settings
 from hogwild.exchanges.file_lock import FileLock
-from hogwild.exchanges.shared import DEVIATION, MEAN, READY, STEPS, VERSION, SharedWeights
+from hogwild.exchanges.shared import DEVIATION, DISCARDED, MEAN, READY, STEPS, VERSION, SharedWeights
 from hogwild.exchanges.tape import Lock
 from hogwild.exchanges.weights import WeightsLink
 from hogwild.learning import Gradients
@@ -149,3 +149,16 @@ def test_a_blank_screen_has_no_variance_and_is_not_blown_up() -> None:
     shared = make_shared(settings, PICTURE)
     WeightsLink(shared, settings, 0, Lock()).push(sums_of(np.full((5, 1, 24, 24), 7, dtype=np.uint8)))
     assert dict(shared.layout.views(shared.weights))[DEVIATION].item() == 1.0
+
+
+def test_a_rollout_is_too_old_or_not_as_a_whole() -> None:
+    """The updates that a worker makes of its own rollout do not make that rollout older."""
+    shared = make_shared()
+    mine, other = (WeightsLink(shared, PLAIN.update(max_lag=1), rank, Lock()) for rank in range(2))
+    for first in (True, False, False, False):
+        mine.push(replace(gradients(shared), first=first))
+    assert shared.counter(VERSION) == 4
+    for first in (True, False):
+        other.push(replace(gradients(shared), first=first))
+    assert shared.counter(VERSION) == 4
+    assert shared.counter(DISCARDED) == 1
