@@ -34,11 +34,13 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.package: pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[atari,render]'
+	@echo "Installing into $(VENV): a minute or two, once."
+	@$(BIN)/pip install --quiet -c constraints.txt -e '.[atari,render]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[atari,render,dev]'
+	@echo "Installing into $(VENV): a minute or two, once."
+	@$(BIN)/pip install --quiet -c constraints.txt -e '.[atari,render,dev]'
 	@touch $(VENV)/.package $@
 
 clean:                         ## remove the virtual environment and caches (never runs/)

@@ -29,6 +29,9 @@ class Run:
         self.path = self.folder.path
         self.name = self.folder.name
 
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r})"
+
     @property
     def settings(self) -> Settings:
         """The resolved settings."""

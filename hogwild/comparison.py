@@ -247,15 +247,17 @@ def _pair(ours: Method, theirs: Method, by: str, budget: float) -> Pair:
     chance = chance_of_such_a_lead(left, right)
     is_apart = not low <= 0.5 <= high
     better = None
+    ahead, behind = (ours.label, theirs.label) if probability >= 0.5 else (theirs.label, ours.label)
     figures = f"P = {probability:.2f}, interval {low:.2f}–{high:.2f}"
+    if ahead == theirs.label:
+        figures = f"P = {1 - probability:.2f}, interval {1 - high:.2f}–{1 - low:.2f}"
     if is_apart and chance <= SIGNIFICANT:
-        better, worse = (ours.label, theirs.label) if probability > 0.5 else (theirs.label, ours.label)
-        if better == theirs.label:
-            figures = f"P = {1 - probability:.2f}, interval {1 - high:.2f}–{1 - low:.2f}"
-        verdict = f"{better} is better than {worse} at {at_words(budget, by)} ({figures})"
+        better = ahead
+        verdict = f"{ahead} is better than {behind} at {at_words(budget, by)} ({figures})"
     else:
         if is_apart:
-            figures += f", but with so few seeds chance alone does this in {100 * chance:.2g} % of cases"
+            by_chance = f"with so few seeds chance alone does this in {100 * chance:.2g} % of cases"
+            figures = f"{ahead} leads, {figures}, but {by_chance}"
         many = f"{seeds[0]} seeds each" if seeds[0] == seeds[1] else f"{seeds[0]} and {seeds[1]} seeds"
         verdict = f"{names} are not distinguishable with {many} at {at_words(budget, by)} ({figures})"
     return Pair(ours.label, theirs.label, probability, (low, high), chance, better, verdict)

@@ -22,7 +22,7 @@ from hogwild.progress import RECENT
 from hogwild.resolve import read_file
 from hogwild.runs.find import find_run, list_runs, summarise
 from hogwild.runs.folder import RunFolder, read_json
-from hogwild.runs.writers import read_rows
+from hogwild.runs.writers import read_episodes, read_rows
 
 # Axis: its metric, and the factor that turns the metric into the axis' unit.
 AXES = {
@@ -33,6 +33,8 @@ AXES = {
 }
 # Which run it is and how it is written down: nothing that changes how it learns.
 BESIDE_THE_METHOD = ("seed", "name", "runs", "checkpoint_seconds", "keep_checkpoints", "log_seconds")
+# Another method only if nothing else differs: how long it was trained, and what was written down of it.
+BESIDE_A_LABEL = ("steps", "schedule_steps", "minutes", "until_return", "record_schedule")
 MADE_UP_NAME = re.compile(r"-\d{8}-\d{6}(-\d+)?$")  # the time at the end of a name that nobody chose
 FEW_SETTINGS = 2  # that a label may name one by one
 THRESHOLDS = (0.5, 0.75, 0.9)  # of the way from the lowest return to the best method's
@@ -50,6 +52,7 @@ class Course:
     meta: dict[str, Any]
     axes: dict[str, Array]
     returns: Array
+    games: "Games | None" = None
 
     @property
     def env(self) -> str:
@@ -75,12 +78,21 @@ class Course:
 
     def first_at(self, wanted: float, by: str) -> float:
         """Where on an axis the mean of the last 100 games first reached a return; infinite if it never did."""
-        reached = (self.returns >= wanted) & (self.axes["episodes"] >= RECENT)
-        return float(self.axes[by][np.argmax(reached)]) if reached.any() else math.inf
+        axes, means = (self.games.axes, self.games.means) if self.games else (self.axes, self.returns)
+        reached = (means >= wanted) & (axes["episodes"] >= RECENT)
+        return float(axes[by][np.argmax(reached)]) if reached.any() else math.inf
 
     def scaled(self, low: float, high: float) -> "Course":
         """The same course with returns that are 0 at `low` and 1 at `high`."""
         return dataclasses.replace(self, returns=(self.returns - low) / ((high - low) or 1.0))
+
+
+@dataclass(frozen=True)
+class Games:
+    """Every game of a run, finer than its rows: where it ended, and the mean return of the last 100 up to it."""
+
+    axes: dict[str, Array]
+    means: Array
 
 
 @dataclass(frozen=True)
@@ -118,15 +130,30 @@ def read_course(folder: RunFolder) -> Course:
     if not len(table):
         raise UsageError(f"Run '{folder.name}' has no finished episode yet: there is nothing to compare.")
     table = table[np.append(np.diff(table[:, 1]) > 0, True)]  # of rows at the same step, the last
+    axes = {axis: table[:, i] * factor for i, (axis, (_, factor)) in enumerate(AXES.items(), start=1)}
     return Course(
         name=folder.name,
         path=str(folder.path),
         settings=Settings().update(**read_file(folder.config)).flat(),
         summary=summarise(folder),
         meta=read_json(folder.meta),
-        axes={axis: table[:, i] * factor for i, (axis, (_, factor)) in enumerate(AXES.items(), start=1)},
+        axes=axes,
         returns=table[:, 0],
+        games=read_games(folder, axes),
     )
+
+
+def read_games(folder: RunFolder, axes: dict[str, Array]) -> Games | None:
+    """All games of a run, or None if it kept no list of them."""
+    ended = read_episodes(folder.episodes)
+    if not ended:
+        return None
+    steps, seconds, _, returns, _ = np.array(ended, dtype=float).T
+    count = np.arange(1.0, len(ended) + 1)
+    total = np.concatenate([[0.0], np.cumsum(returns)])
+    means = (total[1:] - total[np.maximum(np.arange(len(ended)) + 1 - RECENT, 0)]) / np.minimum(count, RECENT)
+    updates = np.interp(steps, axes["steps"], axes["updates"])
+    return Games({"steps": steps, "minutes": seconds / 60, "updates": updates, "episodes": count}, means)
 
 
 def _is_number(value: Any) -> bool:
@@ -160,6 +187,7 @@ def differing_settings(groups: Sequence[Sequence[Course]], left_out: Sequence[st
     pooled = ("env",) if any(len({c.env for c in group}) > 1 for group in groups) else ()
     names = [n for n in firsts[0] if n not in (*BESIDE_THE_METHOD, *pooled, *left_out)]
     names = [n for n in names if any(s[n] != firsts[0][n] for s in firsts)]
+    names = [n for n in names if n not in BESIDE_A_LABEL] or names
     if "steps" in names and all(s["schedule_steps"] in (0, s["steps"]) for s in firsts):
         names = [n for n in names if n != "schedule_steps"]  # it follows from the steps
     return [{n: s[n] for n in names} for s in firsts]
@@ -180,9 +208,11 @@ def label_groups(groups: Sequence[Sequence[Course]], settings: Sequence[dict[str
 
 
 def _described(own: dict[str, Any], of_all: Sequence[dict[str, Any]]) -> str:
-    """Settings of a group in words; of many, only those that it does not share with most groups."""
+    """Settings of a group in words; of many, only those that it does not share with most groups, if there are any."""
     common = {name: Counter(repr(other[name]) for other in of_all).most_common(1)[0][0] for name in own}
     rare = [name for name in own if repr(own[name]) != common[name]]
+    if len(own) > FEW_SETTINGS and not rare and len(of_all) > 2:
+        return "base"
     names = rare if rare and len(own) > FEW_SETTINGS else list(own)
     return ", ".join(f"{name}={setting_words(own[name])}" for name in names)
 

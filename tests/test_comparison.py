@@ -1,6 +1,7 @@
 """Comparing runs: which are one method, how curves become a line, and that no verdict claims more than the seeds."""
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -329,3 +330,18 @@ def test_a_speed_up_needs_different_numbers_of_workers(tmp_path: Path) -> None:
     write_method(tmp_path, "x", [1, 2])
     with pytest.raises(UsageError, match="differ in their number of workers"):
         speedups([read_course(f) for f in find_runs(["*"], str(tmp_path))])
+
+
+def test_when_a_return_was_reached_is_read_from_the_games_not_from_the_rows(tmp_path: Path) -> None:
+    """Rows come every two seconds; a fast run plays thousands of steps in between."""
+    run = hogwild.train("CartPole-v1", engine="inline", workers=1, steps=6000, log_seconds=60.0, runs=str(tmp_path))
+    course = read_course(run.folder)
+    rows = read_episodes(run.folder.episodes)
+    returns = [float(row[3]) for row in rows]
+    means = {i: sum(returns[i - 99 : i + 1]) / 100 for i in range(99, len(rows))}
+    wanted = sorted(means.values())[len(means) // 2]
+    first = next(i for i, mean in means.items() if mean >= wanted)
+    assert course.first_at(wanted, "steps") == float(rows[first][0])
+    assert course.first_at(wanted, "episodes") == first + 1
+    assert course.first_at(wanted, "minutes") == pytest.approx(float(rows[first][1]) / 60)
+    assert course.first_at(1e9, "steps") == math.inf

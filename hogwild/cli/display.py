@@ -1,8 +1,10 @@
 """Showing a training: a live panel in a terminal, plain lines elsewhere, or nothing."""
 
+import shutil
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -72,16 +74,24 @@ def time_left(progress: Progress, resolved: Resolved) -> str:
     return duration(max(0.0, min(limits))) if limits else ""
 
 
+def program() -> str:
+    """How to call this program again: by its path where the shell would not find it by its name."""
+    return "hogwild" if shutil.which("hogwild") or Path(sys.argv[0]).name != "hogwild" else sys.argv[0]
+
+
 def end_lines(outcome: Outcome) -> list[str]:
     """What to say when a training is over."""
-    result = "no game finished" if outcome.return_mean is None else f"mean return {outcome.return_mean:.2f}"
+    parts = [outcome.reason, f"{outcome.steps:,} steps in {duration(outcome.seconds)}"]
+    if "mean return" not in outcome.reason:
+        shown = outcome.return_mean
+        parts.append("no game finished" if shown is None else f"mean return {shown:.2f}")
     lines = [
-        f"{outcome.reason} · {outcome.steps:,} steps in {duration(outcome.seconds)} · {result}",
+        " · ".join(parts),
         f"run          {outcome.folder}",
-        f"next         hogwild eval {outcome.folder} --video game.mp4",
+        f"next         {program()} eval {outcome.folder} --video game.mp4",
     ]
     if outcome.signal:
-        lines.append(f"go on        hogwild resume {outcome.folder}")
+        lines.append(f"go on        {program()} resume {outcome.folder}")
     return lines
 
 
@@ -108,7 +118,7 @@ class PlainLines:
         self.printed = time.monotonic()
         left = time_left(progress, self.resolved)
         parts = [
-            f"{duration(progress.seconds)}" + (f" (left {left})" if left else ""),
+            f"{duration(progress.seconds)}" + (f" (at most {left} left)" if left else ""),
             f"steps {progress.steps:,}",
             f"{row['speed/steps_per_second']:,.0f} steps/s",
             f"return {_number(row, 'episode/return_mean')} best {_number(row, 'episode/return_best')}",

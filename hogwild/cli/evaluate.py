@@ -21,7 +21,7 @@ class Evaluate:
     """Play whole games with a trained agent, at its own preprocessing, and report raw scores."""
 
     run: tyro.conf.Positional[str]
-    """Name or path of a run, or 'latest'."""
+    """Name or path of a run, or 'latest', the one that trained last."""
     episodes: int = 100
     """Whole games to play."""
     greedy: bool = False
@@ -49,6 +49,8 @@ def main(arguments: list[str]) -> int:
         raise UsageError(f"--epsilon {given.epsilon:g}: must be between 0 and 1.")
     if given.greedy and given.epsilon:
         raise UsageError("--greedy and --epsilon: one or the other; --epsilon is greedy but for its random share.")
+    if given.video and not given.video.lower().endswith(".mp4"):
+        raise UsageError(f"--video {given.video}: the name of an MP4 file, such as game.mp4.")
     from hogwild.api import load
     from hogwild.evaluation import evaluate
 

@@ -4,7 +4,8 @@ import json
 from dataclasses import dataclass
 
 from hogwild.cli.arguments import parse
-from hogwild.cli.tables import show
+
+READABLE = 120  # characters
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ def main(arguments: list[str]) -> int:
     if given.json:
         print(json.dumps(rows))
         return 0
-    print_table(rows)
+    print_list(rows)
     return 0
 
 
@@ -46,17 +47,15 @@ def describe(name: str) -> dict[str, str]:
     }
 
 
-def print_table(rows: list[dict[str, str]]) -> None:
-    """The presets as a table."""
-    from rich.markup import escape
-    from rich.table import Table
+def print_list(rows: list[dict[str, str]]) -> None:
+    """Each preset under its name; a table would be too narrow for what there is to say."""
+    from rich.console import Console, Group
+    from rich.padding import Padding
+    from rich.text import Text
 
-    table = Table(box=None, padding=(0, 2, 1, 0), header_style="bold")
-    for column in ("name", "env", "method"):
-        table.add_column(column, no_wrap=column == "name")
-    table.add_column("what it is, and what was reported", ratio=1)
+    console = Console(highlight=False)
+    console.width = min(console.width, READABLE) if console.is_terminal else READABLE
     for row in rows:
-        table.add_row(
-            row["name"], row["env"], row["method"], f"{escape(row['what'])} [dim]Reported: {escape(row['reported'])}[/]"
-        )
-    show(table, width=160)
+        head = Text.assemble((row["name"], "bold"), f"   {row['env']}   {row['method']}")
+        texts = (Text(row["what"]), Text(f"Reported: {row['reported']}", style="dim"))
+        console.print(Group(head, Padding(Group(*texts), (0, 0, 1, 4))))

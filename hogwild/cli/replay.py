@@ -18,7 +18,7 @@ class ReplayRun:
     """
 
     run: tyro.conf.Positional[str]
-    """Name or path of a run, or 'latest'."""
+    """Name or path of a run, or 'latest', the one that trained last."""
     runs: str = "runs"
     """Folder that holds all runs."""
     json: bool = False

@@ -20,7 +20,7 @@ class Resume:
     """Go on with a run from its newest good checkpoint, with the settings it was started with."""
 
     run: tyro.conf.Positional[str]
-    """Name or path of a run, or 'latest'."""
+    """Name or path of a run, or 'latest', the one that trained last."""
     steps: int | None = None
     """A new limit of steps (0: none)."""
     minutes: float | None = None
@@ -56,6 +56,11 @@ def main(arguments: list[str]) -> int:
         if changes:
             raise UsageError(f"Run '{run.name}' already has {done:,} steps; give a larger --steps, or --steps 0.")
         return _nothing_to_do(given, run, status, f"has finished its {limit:,} steps; give --steps for more.")
+    spent, minutes = float(status.get("seconds", 0.0)) / 60, settings.run.minutes
+    if minutes and spent >= minutes:
+        if given.minutes is not None:
+            raise UsageError(f"Run '{run.name}' has already taken {spent:.1f} minutes; give more --minutes, or 0.")
+        return _nothing_to_do(given, run, status, f"has had its {minutes:g} minutes; give --minutes for more.")
     goal, mean = settings.run.until_return, status.get("return_mean")
     if goal is not None and mean is not None and mean >= goal and status["episodes"] >= RECENT and not changes:
         reason = f"is solved: mean return {mean:.2f} ≥ {goal:g}; give --steps or --until-return for more."

@@ -14,7 +14,7 @@ class Show:
     """Show one run: how it was made, where it stands, its newest metrics, its checkpoints."""
 
     run: tyro.conf.Positional[str]
-    """Name or path of a run, or 'latest'."""
+    """Name or path of a run, or 'latest', the one that trained last."""
     runs: str = "runs"
     """Folder that holds all runs."""
     json: bool = False

@@ -123,6 +123,9 @@ def read_arguments(arguments: list[str]) -> tuple[Train, Layers]:
     first = parse(Train, "train", arguments)
     base = layers(first.env, first.preset, first.config, **typed(arguments, first.settings().flat()))
     settings = merge(base)
+    if not settings.env:
+        preset = f"--preset {first.preset} " if first.preset else ""
+        raise UsageError(f"Which environment? For example: hogwild train {preset}pong")
     groups = {group: getattr(settings, group) for group in setting_groups()}
     default = Train(env=settings.env, preset=first.preset, config=first.config, **groups)
     base.pop("given")

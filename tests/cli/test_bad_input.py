@@ -216,3 +216,11 @@ def test_a_failed_run_says_how_far_it_came(
     status = json.loads((tmp_path / "a" / "status.json").read_text())
     assert status["state"] == "failed"
     assert status["steps"] == checkpoint.state["progress"]["steps"] == 128
+
+
+def test_a_preset_without_an_environment_asks_for_one_and_keeps_the_preset(here: Callable[..., Ended]) -> None:
+    check(here("train", "--preset", "a3c-paper"), 2, "hogwild train --preset a3c-paper pong")
+
+
+def test_a_film_that_is_no_mp4_is_refused_before_any_game(here: Callable[..., Ended]) -> None:
+    check(here("eval", "nowhere", "--video", "game.gif"), 2, "game.gif", "MP4")

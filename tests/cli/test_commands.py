@@ -246,6 +246,36 @@ def test_resuming_a_finished_run_says_so(here: Callable[..., Ended], tiny: Path)
     assert ended.err == ""
 
 
+def change_status(run: Path, **changes: Any) -> None:
+    status = json.loads((run / "status.json").read_text())
+    (run / "status.json").write_text(json.dumps(status | changes))
+
+
+def test_resuming_a_run_whose_time_is_over_says_so_at_once(here: Callable[..., Ended], tiny: Path) -> None:
+    config = (tiny / "config.toml").read_text()
+    (tiny / "config.toml").write_text(
+        config.replace("minutes = 0.0", "minutes = 2.0").replace("steps = 2000", "steps = 0")
+    )
+    change_status(tiny, seconds=121.0)
+    ended = here("resume", str(tiny))
+    assert (ended.code, ended.out) == (0, "Run 'tiny' has had its 2 minutes; give --minutes for more.\n")
+    ended = here("resume", str(tiny), "--minutes", "1")
+    assert ended.code == 2
+    assert "has already taken 2.0 minutes; give more --minutes, or 0." in ended.err
+    assert "minutes = 2.0" in (tiny / "config.toml").read_text()
+
+
+@pytest.mark.parametrize(("episodes", "solved"), [(100, True), (99, False)])
+def test_a_run_is_solved_only_after_a_hundred_games(
+    here: Callable[..., Ended], tiny: Path, episodes: int, solved: bool
+) -> None:
+    config = (tiny / "config.toml").read_text()
+    (tiny / "config.toml").write_text(config.replace("steps = 2000", "steps = 2600\nuntil_return = 5.0"))
+    change_status(tiny, return_mean=20.0, episodes=episodes)
+    ended = here("resume", str(tiny), "--json")
+    assert json.loads(ended.out)["reason"].startswith("is solved") is solved
+
+
 def test_resuming_with_more_steps_goes_on(here: Callable[..., Ended], tiny: Path) -> None:
     before = (tiny / "episodes.csv").read_text()
     ended = here("resume", "tiny", "--steps", "3000", "--runs", str(tiny.parent))

@@ -34,7 +34,7 @@ def played(steps: int = 2500, seconds: float = 50.0) -> Progress:
     progress = Progress(frames_per_step=4)
     metrics = {"policy/entropy": 0.6875, "async/lag": 1.5, "loss/value": 0.25, "gradient/norm": 3.0}
     progress.start_clock()
-    report = Report(0, steps, 10, episodes=[(20.0, 20), (30.0, 30)])
+    report = Report(0, steps, episodes=[(20.0, 20), (30.0, 30)])
     report.take(metrics)
     progress.take(report, steps, 10)
     progress.started = time.monotonic() - seconds
@@ -105,7 +105,7 @@ def test_plain_lines_say_how_it_goes(
     lines.update(progress, progress.row(), [])
     (line,) = capsys.readouterr().out.splitlines()
     shown = ("steps 2,500", "50 steps/s", "return 25 best 30", "entropy 0.6875", "value error 0.25", "lag 1.5")
-    assert all(words in line for words in (*shown, "gradient 3", "(left 2:"))
+    assert all(words in line for words in (*shown, "gradient 3", "(at most 2:"))
 
 
 def test_plain_lines_come_once_in_ten_seconds(resolved: Resolved, capsys: pytest.CaptureFixture[str]) -> None:
