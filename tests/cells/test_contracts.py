@@ -111,10 +111,10 @@ def test_a_resumed_run_is_bit_for_bit_the_one_that_was_never_stopped(cell: Cell,
     if cell.exchange == "gradients":
         settings |= {"accumulate": 2, "pull_every": 3}
     kept = []
-    for name, first in (("whole", 900), ("resumed", 450)):
-        run = hogwild.train("CartPole-v1", runs=str(tmp_path), name=name, steps=first, schedule_steps=900, **settings)
-        if first < 900:
-            run.resume(steps=900)
+    for name, first in (("whole", 480), ("resumed", 240)):
+        run = hogwild.train("CartPole-v1", runs=str(tmp_path), name=name, steps=first, schedule_steps=480, **settings)
+        if first < 480:
+            run.resume(steps=480)
         from hogwild.runs.find import find_checkpoint
 
         checkpoint = find_checkpoint(run.folder)[1]
