@@ -78,16 +78,14 @@ class Session:
 
     def checkpoint(self) -> Checkpoint:
         """Everything needed to go on."""
-        if not torch.isfinite(self.shared.weights).all():
-            raise CheckpointError("The weights are not finite; the last good checkpoint is kept.")
-        views = dict(self.layout.views(self.shared.weights))
+        views = dict(self.layout.views(finite_copy(self.shared.weights)))
         learner = {k: v.cpu().numpy().copy() for k, v in self.shared.tensors().items() if k != "weights"}
         state: dict[str, Any] = {
             "incarnation": self.incarnation,
             "carried": self.engine.carried(),
             "engine": self.engine.save(),
         }
-        return Checkpoint({k: v.cpu().numpy().copy() for k, v in views.items()}, learner, state)
+        return Checkpoint({k: v.numpy() for k, v in views.items()}, learner, state)
 
     def load(self, checkpoint: Checkpoint) -> None:
         """Take over a checkpoint; one that does not fit the settings is refused."""
@@ -114,6 +112,21 @@ class Session:
         """Put workers back into the middle of their games, where the engine and the environments allow it."""
         if self._saved_engine is not None:
             self.engine.load(self._saved_engine)
+
+
+def finite_copy(weights: torch.Tensor) -> torch.Tensor:
+    """The weights of this moment, on the host; refused if any is infinite or not a number.
+
+    They are copied before they are looked at: `isfinite` compares each number with itself, reading it twice, and takes
+    one that a worker changes in between for not a number.
+
+    >>> finite_copy(torch.ones(2)).tolist()
+    [1.0, 1.0]
+    """
+    copy = weights.cpu().clone()
+    if not torch.isfinite(copy).all():
+        raise CheckpointError("The weights are not finite; the last good checkpoint is kept.")
+    return copy
 
 
 def load_weights(layout: FlatLayout, vector: torch.Tensor, weights: dict[str, np.ndarray]) -> None:

@@ -89,7 +89,6 @@ class Training:
         last_row = last_checkpoint = time.monotonic()
         while not (reason := self._reason_to_stop()):
             self._take(self.engine.poll(POLL_SECONDS), writer)
-            self.progress.steps, self.progress.updates = self.session.counts()
             now = time.monotonic()
             row = None
             if self.progress.started is None:  # still building environments
@@ -105,8 +104,9 @@ class Training:
 
     def _take(self, reports: "list[Any]", writer: RunWriter) -> None:
         for report in reports:
-            steps, updates = self.session.counts()
-            writer.write_episodes(self.progress.take(report, steps, updates))
+            writer.write_episodes(self.progress.take(report, *self.session.counts()))
+        # Not all that was counted is reported: whoever waits when the run ends says no more.
+        self.progress.steps, self.progress.updates = self.session.counts()
 
     def _reason_to_stop(self) -> str:
         run, progress = self.settings.run, self.progress

@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 import hogwild
+from hogwild.engines.inline import InlineEngine
 from hogwild.errors import HogwildError, RunFolderError
+from hogwild.exchanges.shared import VERSION
+from hogwild.report import Report
 from hogwild.runs.checkpoint import list_checkpoints, newest_checkpoint
 from hogwild.runs.writers import RunWriter
 
@@ -22,6 +25,22 @@ def test_steps_stop_the_training(tmp_path: Path) -> None:
     status = train(tmp_path, steps=100).status
     assert 100 <= status["steps"] <= 100 + 2 * 2 * 4
     assert status["state"] == "finished"
+
+
+def test_what_is_counted_while_the_engine_stops_is_in_the_status(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop = InlineEngine.stop
+
+    def stop_after_one_more_update(engine: InlineEngine) -> list[Report]:
+        reports = stop(engine)
+        engine.crew.shared.counters[VERSION] += 1
+        return reports
+
+    monkeypatch.setattr(InlineEngine, "stop", stop_after_one_more_update)
+    run = train(tmp_path, steps=100)
+    _, checkpoint, _ = newest_checkpoint(run.folder.checkpoints)
+    assert run.status["updates"] == checkpoint.state["progress"]["updates"]
 
 
 def test_minutes_stop_the_training(tmp_path: Path) -> None:
