@@ -106,7 +106,7 @@ def layers(env: str = "", preset: str = "", file: str = "", **changes: Any) -> L
     """What each layer says, by where it comes from; the later wins.
 
     >>> [source for source, values in layers("pong", preset="ik-pong", entropy=0.02).items() if values]
-    ['the defaults for pong', 'preset ik-pong', 'given']
+    ['the defaults for atari', 'preset ik-pong', 'given']
     """
     from_file = _checked(read_file(file), f"'{file}'") if file else {}
     from_file.pop("name", None)  # another run's config.toml has its settings, not its place
@@ -119,17 +119,20 @@ def layers(env: str = "", preset: str = "", file: str = "", **changes: Any) -> L
     named = Settings().update(**given)
     if not named.env:
         return explicit
-    return {f"the defaults for {named.env}": _defaults(named, given, with_game=not preset)} | explicit
+    return _defaults(named, given, with_game=not preset) | explicit
 
 
-def _defaults(named: Settings, given: dict[str, Any], with_game: bool) -> dict[str, Any]:
+def _defaults(named: Settings, given: dict[str, Any], with_game: bool) -> Layers:
     """Defaults for what was not given; a preset is a whole agent, and a game's own tuning is not its."""
-    family = family_settings(named, with_game)
-    if "envs" in given:  # fewer environments cannot be split into as many parts
-        family["minibatches"] = min(family.get("minibatches", 1), *named.environment.envs)
-    if any(rule in given for rule in STOP_RULES):  # who gives a stop rule wants that one
-        return {k: v for k, v in family.items() if k not in STOP_RULES}
-    return family | {"until_return": solved_at(plan_env(named))}
+    found = {f"the defaults for {name}": read_preset(name) for name in default_presets(named, with_game)}
+    for values in found.values():
+        values.pop("objective", None)  # that one was chosen, not found
+        if "envs" in given and "minibatches" in values:  # fewer environments cannot be split into as many parts
+            values["minibatches"] = min(values["minibatches"], *named.environment.envs)
+    if not any(rule in given for rule in STOP_RULES):
+        return found | {"where it counts as solved": {"until_return": solved_at(plan_env(named))}}
+    # Who gives a stop rule wants that one.
+    return {name: {k: v for k, v in values.items() if k not in STOP_RULES} for name, values in found.items()}
 
 
 def _checked(values: dict[str, Any], source: str) -> dict[str, Any]:
@@ -141,9 +144,13 @@ def _checked(values: dict[str, Any], source: str) -> dict[str, Any]:
     return values
 
 
-def family_settings(settings: Settings, with_game: bool = True) -> dict[str, Any]:
-    """Defaults of the environment's family, over them those of the game, where it has some of its own, and over these
-    what the objective, the exchange and the engine add."""
+def default_presets(settings: Settings, with_game: bool = True) -> list[str]:
+    """Presets that apply unasked: of the environment's family, over them those of the game, where it has some of its
+    own, and over these what the objective, the exchange and the engine add.
+
+    >>> default_presets(Settings().update(env="pong", objective="ppo"))
+    ['atari', 'atari-ppo', 'pong']
+    """
     plan, objective = plan_env(settings), settings.objective.objective
     exchange, engine = settings.execution.exchange, settings.execution.engine
     if plan.is_atari:
@@ -152,11 +159,8 @@ def family_settings(settings: Settings, with_game: bool = True) -> dict[str, Any
         family, game = "pictures" if _spec_of(plan, settings).is_image else "vectors", ""
     names = [family, f"{family}-{objective}", *([game, f"{game}-{objective}"] if game else [])]
     names += [f"{objective}-{exchange}", engine, f"{family}-{engine}"]
-    found: dict[str, Any] = {}
-    for name in names:
-        found |= read_preset(name) if name in preset_names() else {}
-    found.pop("objective", None)  # that one was chosen, not found
-    return found
+    existing = preset_names()
+    return [name for name in names if name in existing]
 
 
 def resolve(settings: Settings) -> Resolved:

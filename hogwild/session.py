@@ -14,7 +14,7 @@ from hogwild.engines.engine import Engine
 from hogwild.engines.inline import InlineEngine
 from hogwild.engines.processes import ProcessEngine
 from hogwild.engines.threads import ThreadEngine
-from hogwild.errors import CheckpointError
+from hogwild.errors import CheckpointError, UsageError
 from hogwild.exchanges.make import make_shared
 from hogwild.exchanges.shared import DISCARDED, DROPPED, READY, STEPS, STOP, VERSION
 from hogwild.policies.flat import FlatLayout
@@ -98,9 +98,12 @@ class Session:
                     f"{tuple(tensors[name].shape) if name in tensors else 'none'}: it was made with other settings."
                 )
             tensors[name].copy_(torch.from_numpy(array))
+        saved = checkpoint.state["engine"]
+        if saved is not None and len(saved["workers"]) != self.workers:
+            raise UsageError(f"The run has {len(saved['workers'])} workers in mid-game; resume it with as many.")
         self.shared.counters[STOP] = 0
         self.incarnation = checkpoint.state["incarnation"] + 1
-        self._saved_engine = checkpoint.state["engine"]
+        self._saved_engine = saved
         self.engine = self._make_engine(checkpoint.state["carried"])
 
     @property

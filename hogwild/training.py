@@ -24,6 +24,7 @@ from hogwild.runs.folder import RunFolder, default_name
 from hogwild.runs.meta import command_line, describe_run, revision
 from hogwild.runs.writers import RunWriter
 from hogwild.session import Session
+from hogwild.validate import warnings
 
 POLL_SECONDS = 0.1
 
@@ -228,12 +229,14 @@ class Training:
 def start_training(settings: Settings, display: Display, overwrite: bool = False) -> Outcome:
     """Train in a new run folder."""
     resolved = resolve(settings)
-    name = settings.run.name or default_name(settings.env, settings.execution.seed, Path(settings.run.runs))
+    name = settings.run.name or default_name(settings)
     resolved = dataclasses.replace(resolved, settings=resolved.settings.update(name=name))
     folder = RunFolder(Path(settings.run.runs) / name)
     folder.create(overwrite)
     folder.lock()
     try:
+        for warning in warnings(resolved.settings):
+            display.warn(warning)
         training = Training(resolved, folder, display)
         folder.write_settings(resolved.settings)
         folder.write_meta(describe_run(resolved, training.session.seeds()))

@@ -52,6 +52,21 @@ def problems(settings: Settings, spec: PolicySpec | None = None) -> list[str]:
     return found + list(_misfits(settings, spec)) if spec is not None else found
 
 
+def warnings(settings: Settings) -> list[str]:
+    """What is probably not meant, though it can be done.
+
+    >>> warnings(Settings().update(entropy=[0.01, 0.02, 0.03], workers=2))
+    ['--entropy: 3 values for 2 workers; the last is not used.']
+    """
+    workers = settings.execution.workers
+    return [
+        f"--{name.replace('_', '-')}: {len(values)} values for {workers} worker{'s' * (workers > 1)}; "
+        f"{'the last is' if len(values) == workers + 1 else f'the last {len(values) - workers} are'} not used."
+        for name, values in settings.flat().items()
+        if isinstance(values, tuple) and len(values) > workers
+    ]
+
+
 def _ranges(settings: Settings) -> Iterator[str]:
     flat = settings.flat()
     for names, fits, rule in RULES:

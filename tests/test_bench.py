@@ -3,8 +3,25 @@
 import json
 
 import psutil
+import pytest
 
 from hogwild.cli.main import run
+from hogwild.config.settings import Settings
+
+
+def test_bench_has_the_settings_of_the_method_that_it_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[Settings] = []
+    monkeypatch.setattr("hogwild.bench.report_lines", lambda _: [])
+    monkeypatch.setattr("hogwild.bench.measure", lambda resolved, *_: measured.append(resolved.settings))
+    assert run(["bench", "pong", "--objective", "ppo", "--exchange", "barrier", "--envs", "8"]) == 0
+    (settings,) = measured
+    assert (settings.objective.epochs, settings.objective.rollout_steps) == (2, (64,))
+    assert (settings.execution.exchange, settings.environment.envs) == ("barrier", (8,))
+
+
+def test_bench_measures_processes_only(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["bench", "pong", "--engine", "threads"]) == 2
+    assert "--engine threads: bench pauses workers in turn" in capsys.readouterr().err
 
 
 def test_bench_reports_speeds_ratio_sections_and_scaling(capsys) -> None:  # type: ignore[no-untyped-def]

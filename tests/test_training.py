@@ -7,7 +7,7 @@ import pytest
 
 import hogwild
 from hogwild.engines.inline import InlineEngine
-from hogwild.errors import HogwildError, RunFolderError
+from hogwild.errors import HogwildError, RunFolderError, UsageError
 from hogwild.exchanges.shared import VERSION
 from hogwild.report import Report
 from hogwild.runs.checkpoint import list_checkpoints, newest_checkpoint
@@ -90,6 +90,22 @@ def test_a_run_that_failed_can_be_resumed(tmp_path: Path, monkeypatch: pytest.Mo
     done = run.status["steps"]
     run.resume(steps=done + 500)
     assert run.status["steps"] >= done + 500
+
+
+def test_a_run_goes_on_with_another_number_of_workers(tmp_path: Path) -> None:
+    run = train(tmp_path, steps=200, engine="processes")
+    done = run.status["steps"]
+    run.resume(steps=done + 200, workers=1)
+    assert run.status["steps"] >= done + 200
+    assert run.settings.execution.workers == 1
+
+
+def test_who_was_in_mid_game_cannot_become_more_or_fewer(tmp_path: Path) -> None:
+    run = train(tmp_path, steps=200)
+    done = run.status["steps"]
+    with pytest.raises(UsageError, match="The run has 2 workers in mid-game; resume it with as many"):
+        run.resume(steps=done + 200, workers=3)
+    assert run.resume(steps=done + 200).status["steps"] >= done + 200
 
 
 def test_the_run_folder_says_how_the_run_was_made(tmp_path: Path) -> None:

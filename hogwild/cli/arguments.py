@@ -1,18 +1,59 @@
 """Parsing: dataclasses become flags, with their field docstrings as help."""
 
+import math
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import tyro
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 Arguments = TypeVar("Arguments")
+Env = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ENV")]
+RunName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+SHORT = {"k": 1e3, "m": 1e6}
+rules = ConstructorRegistry()
+
+
+@rules.primitive_rule
+def whole_numbers(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[int] | None:
+    """Numbers of steps are large: 1e6, 250k and 10M are understood as well as 1_000_000."""
+    if info.type is not int:
+        return None
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="INT",
+        instance_from_str=lambda words: whole_number(words[0]),
+        is_instance=lambda value: isinstance(value, int) and not isinstance(value, bool),
+        str_from_instance=lambda value: [str(value)],
+    )
+
+
+def whole_number(word: str) -> int:
+    """A whole number as people write it.
+
+    >>> whole_number("1e6"), whole_number("250k"), whole_number("1.5M"), whole_number("1_000")
+    (1000000, 250000, 1500000, 1000)
+    """
+    try:
+        return int(word)
+    except ValueError:
+        pass
+    try:
+        value = float(word[:-1]) * SHORT[word[-1].lower()] if word[-1:].lower() in SHORT else float(word)
+        whole = round(value)
+    except (ValueError, OverflowError):
+        whole, value = 0, math.nan
+    if whole != value:
+        raise ValueError(f"'{word}' is not a whole number")
+    return whole
 
 
 def parse(kind: type[Arguments], command: str, arguments: list[str], default: Any = None) -> Arguments:
     """Arguments of a command; a mistake is explained and ends the program with exit code 2."""
     flat = tyro.conf.OmitArgPrefixes[kind]  # type: ignore[valid-type]
     options = {} if default is None else {"default": default}
-    return tyro.cli(flat, prog=f"hogwild {command}", args=arguments, **options)  # type: ignore[no-any-return]
+    with rules:
+        return tyro.cli(flat, prog=f"hogwild {command}", args=arguments, **options)  # type: ignore[no-any-return]
 
 
 def typed(arguments: list[str], values: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,10 +3,8 @@
 import json
 from dataclasses import dataclass, field
 
-import tyro
-
-from hogwild.cli.arguments import parse, typed
-from hogwild.config.settings import EnvSettings, ObjectiveSettings, PolicySettings
+from hogwild.cli.arguments import Env, parse, typed
+from hogwild.config.settings import EnvSettings, ExecutionSettings, ObjectiveSettings, OptimizerSettings, PolicySettings
 from hogwild.errors import UsageError
 
 
@@ -14,14 +12,12 @@ from hogwild.errors import UsageError
 class Bench:
     """Measure training speed beside that of the bare environments on the same cores, in turns, and where time goes."""
 
-    env: tyro.conf.Positional[str] = "pong"
+    env: Env = "pong"
     """Environment, as for train."""
     seconds: float = 20.0
     """Seconds of each measurement."""
     rounds: int = 3
     """How often training and bare environments take turns."""
-    workers: int = 0
-    """Number of workers (0: one for each core)."""
     scaling: bool = False
     """Also measure one worker alone, and say what the others add."""
     preset: str = ""
@@ -31,6 +27,8 @@ class Bench:
     environment: EnvSettings = field(default_factory=EnvSettings)
     policy: PolicySettings = field(default_factory=PolicySettings)
     objective: ObjectiveSettings = field(default_factory=ObjectiveSettings)
+    optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
+    execution: ExecutionSettings = field(default_factory=ExecutionSettings)
 
 
 def main(arguments: list[str]) -> int:
@@ -41,12 +39,13 @@ def main(arguments: list[str]) -> int:
     from hogwild.bench import measure, report_lines
     from hogwild.resolve import layer, resolve
 
-    groups = ("environment", "policy", "objective")
+    groups = ("environment", "policy", "objective", "optimizer", "execution")
     flat = {name: value for group in groups for name, value in vars(getattr(first, group)).items()}
     base = layer(first.env, first.preset, **typed(arguments, flat))
-    default = Bench(base.env, environment=base.environment, policy=base.policy, objective=base.objective)
-    given = parse(Bench, "bench", arguments, default)
-    changed = base.update(workers=given.workers, until_return=None)
+    given = parse(Bench, "bench", arguments, Bench(base.env, **{group: getattr(base, group) for group in groups}))
+    if given.execution.engine != "processes":
+        raise UsageError(f"--engine {given.execution.engine}: bench pauses workers in turn, which only processes can.")
+    changed = base.update(until_return=None)
     for group in groups:
         changed = changed.with_group(group, getattr(given, group))
     say = (lambda _: None) if given.json else (lambda line: print(line, flush=True))

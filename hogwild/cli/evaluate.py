@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import tyro
-
-from hogwild.cli.arguments import parse
+from hogwild.cli.arguments import RunName, parse
 from hogwild.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 class Evaluate:
     """Play whole games with a trained agent, at its own preprocessing, and report raw scores."""
 
-    run: tyro.conf.Positional[str]
+    run: RunName
     """Name or path of a run, or 'latest', the one that trained last."""
     episodes: int = 100
     """Whole games to play."""
@@ -73,6 +71,8 @@ def main(arguments: list[str]) -> int:
     }
     if not given.json:
         _print(figures)
+        if not agent.steps:
+            print("hogwild: this agent has not learned anything yet (0 steps).", file=sys.stderr)
     if given.video:
         figures["video"] = _film(agent, given)
     print(json.dumps(figures))

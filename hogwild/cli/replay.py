@@ -5,9 +5,7 @@ import json
 import sys
 from dataclasses import dataclass
 
-import tyro
-
-from hogwild.cli.arguments import parse
+from hogwild.cli.arguments import RunName, parse
 
 
 @dataclass(frozen=True)
@@ -17,7 +15,7 @@ class ReplayRun:
     Exit code 0 if all weights came out the same, 1 if not.
     """
 
-    run: tyro.conf.Positional[str]
+    run: RunName
     """Name or path of a run, or 'latest', the one that trained last."""
     runs: str = "runs"
     """Folder that holds all runs."""

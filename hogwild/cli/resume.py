@@ -5,9 +5,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import tyro
-
-from hogwild.cli.arguments import parse
+from hogwild.cli.arguments import RunName, parse
 from hogwild.cli.display import make_display
 from hogwild.errors import UsageError
 
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 class Resume:
     """Go on with a run from its newest good checkpoint, with the settings it was started with."""
 
-    run: tyro.conf.Positional[str]
+    run: RunName
     """Name or path of a run, or 'latest', the one that trained last."""
     steps: int | None = None
     """A new limit of steps (0: none)."""

@@ -4,16 +4,14 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-import tyro
-
-from hogwild.cli.arguments import parse
+from hogwild.cli.arguments import RunName, parse
 
 
 @dataclass(frozen=True)
 class Show:
     """Show one run: how it was made, where it stands, its newest metrics, its checkpoints."""
 
-    run: tyro.conf.Positional[str]
+    run: RunName
     """Name or path of a run, or 'latest', the one that trained last."""
     runs: str = "runs"
     """Folder that holds all runs."""
@@ -87,7 +85,11 @@ def print_run(content: dict[str, Any]) -> None:
     print(f"checkpoints  {', '.join(_mark(n, content) for n in content['checkpoints']) or 'none'}")
     for name, value in content["metrics"].items():
         unit = METRICS[name].unit if name in METRICS else ""
-        print(f"  {name:<26} {value:>14,.4g} {unit}")
+        print(f"  {name:<26} {_number(value):>14} {unit}")
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _mark(name: str, content: dict[str, Any]) -> str:

@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import tyro
-
-from hogwild.cli.arguments import parse, typed
+from hogwild.cli.arguments import Env, parse, typed
 from hogwild.cli.display import make_display
 from hogwild.config.settings import (
     EnvSettings,
@@ -29,11 +27,12 @@ from hogwild.resolve import Layers, Resolved, layers, merge, resolve
 class Train:
     """Train an agent. Settings come from the environment's family, a preset, a TOML file and flags; the later wins.
 
-    Without a stop rule (--steps, --minutes, --until-return) training stops when the environment is solved, where it
-    is known what that means, or after the number of steps that its family has.
+    The defaults below are those of the ENV that is named: `hogwild train pong --objective ppo --help` shows the ones of
+    PPO on Pong. Without a stop rule (--steps, --minutes, --until-return) training stops when the environment is
+    solved, where it is known what that means, or after the number of steps that its family has.
     """
 
-    env: tyro.conf.Positional[str] = ""
+    env: Env = ""
     """A Gymnasium id (ALE/Pong-v5, CartPole-v1, my_module:MyEnv-v0), an old Atari id (PongDeterministic-v4), or the
     name of a game (pong)."""
     preset: str = ""
@@ -94,7 +93,7 @@ def train_seeds(given: Train) -> int:
     if given.seeds < 1:
         raise UsageError(f"--seeds {given.seeds}: must be at least 1.")
     first, runs = settings.execution.seed, Path(settings.run.runs)
-    stem = settings.run.name or default_name(settings.env, first, runs).replace(f"-seed{first}", "")
+    stem = settings.run.name or default_name(settings).replace(f"-seed{first}", "")
     names = {seed: f"{stem}-seed{seed}" for seed in range(first, first + given.seeds)}
     taken = [name for name in names.values() if RunFolder(runs / name).config.exists()]
     if taken and not given.overwrite:
@@ -118,12 +117,13 @@ def read_arguments(arguments: list[str]) -> tuple[Train, Layers]:
     """Arguments over the settings of preset, file and family, and what these say.
 
     Parsed twice: first to learn which environment, preset and file, then with those as defaults, so that what the
-    user typed beats them and what the user did not type comes from them.
+    user typed beats them and what the user did not type comes from them; `hogwild train pong --help` shows those.
     """
-    first = parse(Train, "train", arguments)
+    asks_for_help = bool({"-h", "--help"} & set(arguments))
+    first = parse(Train, "train", [each for each in arguments if each not in ("-h", "--help")])
     base = layers(first.env, first.preset, first.config, **typed(arguments, first.settings().flat()))
     settings = merge(base)
-    if not settings.env:
+    if not settings.env and not asks_for_help:
         preset = f"--preset {first.preset} " if first.preset else ""
         raise UsageError(f"Which environment? For example: hogwild train {preset}pong")
     groups = {group: getattr(settings, group) for group in setting_groups()}

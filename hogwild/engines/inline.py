@@ -13,7 +13,6 @@ import numpy as np
 import torch
 
 from hogwild.engines.crew import Carried, Crew
-from hogwild.errors import UsageError
 from hogwild.exchanges.make import Server
 from hogwild.link import Link
 from hogwild.report import Report
@@ -110,8 +109,6 @@ class InlineEngine:
 
     def load(self, saved: dict[str, Any]) -> None:
         """Go on exactly from a saved moment."""
-        if len(saved["workers"]) != self.crew.workers:
-            raise UsageError(f"The run has {len(saved['workers'])} workers in mid-game; resume it with as many.")
         for kind in ("workers", "links", "servers"):
             for member, state in zip(getattr(self, kind), saved[kind], strict=True):
                 member.load(state)

@@ -130,13 +130,18 @@ def read_json(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def default_name(env: str, seed: int, runs: Path = Path("runs")) -> str:
-    """Name for a run that was given none; one that is not taken yet.
+def default_name(settings: Settings) -> str:
+    """Name for a run that was given none; one that is not taken yet. What is not as usual is part of it.
 
-    >>> default_name("ALE/Pong-v5", 1).startswith("ale-pong-v5-seed1-")
+    >>> default_name(Settings().update(env="ALE/Pong-v5", objective="ppo", seed=1)).startswith("ale-pong-v5-ppo-seed1-")
     True
     """
-    safe = "".join(c if c.isalnum() or c in "-_" else "-" for c in env.lower())
-    name = f"{safe}-seed{seed}-{time.strftime('%Y%m%d-%H%M%S')}"
+    usual, runs = Settings(), Path(settings.run.runs)
+    method = [
+        *([settings.objective.objective] if settings.objective.objective != usual.objective.objective else []),
+        *([settings.execution.exchange] if settings.execution.exchange != usual.execution.exchange else []),
+    ]
+    safe = "".join(c if c.isalnum() or c in "-_" else "-" for c in settings.env.lower())
+    name = "-".join([safe, *method, f"seed{settings.execution.seed}", time.strftime("%Y%m%d-%H%M%S")])
     names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(n for n in names if not (runs / n).exists())

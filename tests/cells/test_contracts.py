@@ -170,12 +170,14 @@ def test_one_that_dies_is_noticed(cell: Cell, monkeypatch: pytest.MonkeyPatch) -
         work_until(session, reports, 3)
         for status in session.engine.statuses[-1:]:  # the updater or learner, where there is one
             died = time.monotonic()
+            message = "struck by lightning"
             if isinstance(session.engine, ProcessEngine):
                 psutil.Process(status.pid).kill()
+                message = rf"{status.role.capitalize()} {status.rank} \(pid {status.pid}\) died: killed by signal 9"
             else:
                 monkeypatch.setattr("hogwild.learning.GradientComputer.minibatches", _fail)
                 monkeypatch.setattr("hogwild.exchanges.weights.WeightsLink.push", _fail)
-            with pytest.raises(WorkerDied):
+            with pytest.raises(WorkerDied, match=message):
                 poll_until(session, died + 10)
 
 

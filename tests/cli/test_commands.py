@@ -46,11 +46,37 @@ def test_a_dry_run_starts_nothing_and_prints_protocol_and_settings(
     assert all(f"[{group}]" in ended.out for group in ("environment", "policy", "objective", "optimizer", "run"))
     lines = {line.split(" = ")[0].strip(): line for line in ended.out.splitlines() if " = " in line}
     assert lines["entropy"].split() == ["entropy", "=", "0.02", "0.03", "#", "flag"]
-    assert lines["rollout_steps"].endswith("# the defaults for pong")
+    assert lines["rollout_steps"].endswith("# the defaults for atari")
     assert "#" not in lines["discount"]
     assert "  gae_lambda = " in ended.out
     assert list(tmp_path.iterdir()) == []
     assert psutil.Process().children(recursive=True) == children
+
+
+def test_help_shows_the_defaults_of_the_environment_that_is_named(here: Callable[..., Ended]) -> None:
+    shown = [" ".join(here("train", *env, "--help").out.split()) for env in ([], ["pong"], ["CartPole-v1"])]
+    rates = [text.split("Step size at the start. (default:")[1].split(")")[0].strip() for text in shown]
+    assert rates == ["0.0007", "0.001", "0.003"]
+    assert all("ENV" in text for text in shown)
+
+
+@pytest.mark.parametrize(("written", "meant"), [("1e5", 100_000), ("250k", 250_000), ("1.5M", 1_500_000)])
+def test_large_numbers_can_be_written_short(written: str, meant: int, here: Callable[..., Ended]) -> None:
+    assert strict(here("train", "CartPole-v1", "--steps", written, "--dry-run", "--json").out)["steps"] == meant
+
+
+@pytest.mark.parametrize("written", ["many", "1.5", "inf", "1e999", "k"])
+def test_what_is_no_whole_number_is_refused(written: str, here: Callable[..., Ended]) -> None:
+    ended = here("train", "CartPole-v1", "--steps", written)
+    assert ended.code == 2
+    assert f"'{written}' is not a whole number" in ended.out + ended.err
+    assert "Traceback" not in ended.out + ended.err
+
+
+def test_values_for_workers_that_there_are_not_are_pointed_out(here: Callable[..., Ended], tmp_path: Path) -> None:
+    ended = here("train", "CartPole-v1", *FEW, "--entropy", "0.01", "0.02", "--steps", "32", "--runs", str(tmp_path))
+    assert ended.code == 0
+    assert "--entropy: 2 values for 1 worker; the last is not used." in ended.err
 
 
 def test_a_dry_run_prints_all_settings_as_json_too(here: Callable[..., Ended]) -> None:

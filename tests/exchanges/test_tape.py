@@ -1,6 +1,7 @@
 """The tape: every change in its place, also when a run was killed, and a replay that notices a wrong bit."""
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,16 @@ def test_what_could_not_be_had_is_no_event(tmp_path: Path) -> None:
     with lock:
         pass
     assert read_tape(tmp_path) == [[1, 0]]
+
+
+def test_a_tape_that_cannot_be_written_leaves_nobody_waiting(tmp_path: Path) -> None:
+    _, shared = make()
+    inner = threading.Lock()
+    lock = Lock(inner, Tape(tmp_path / "0.jsonl", 0, shared))
+    (tmp_path / "0.jsonl").mkdir()  # nothing can be added to a folder
+    with pytest.raises(IsADirectoryError), lock:
+        pass
+    assert not inner.locked()
 
 
 def test_a_tape_that_was_cut_off_is_read_up_to_there(tmp_path: Path) -> None:
