@@ -1,7 +1,6 @@
 """Speed: training beside the bare environments on the same cores, interleaved, since machines are never quiet."""
 
 import dataclasses
-import multiprocessing
 import statistics
 import time
 from collections.abc import Callable
@@ -12,7 +11,7 @@ import numpy as np
 import psutil
 
 from hogwild.config.settings import Settings, of_worker
-from hogwild.engines.processes import ProcessEngine, worker_environment
+from hogwild.engines.processes import ProcessEngine, worker_context, worker_environment
 from hogwild.envs.ids import plan_env
 from hogwild.envs.make import make_batch
 from hogwild.report import Report
@@ -146,7 +145,7 @@ class BareEnvironments:
     """The same environments in as many processes, stepped with random actions and nothing else."""
 
     def __init__(self, settings: Settings, workers: int) -> None:
-        context = multiprocessing.get_context("spawn")
+        context = worker_context()
         self.pipes: list[Connection] = []
         self.processes = []
         with worker_environment():

@@ -152,7 +152,7 @@ def _devices(execution: ExecutionSettings) -> Iterator[str]:
 def _misfits(settings: Settings, spec: PolicySpec) -> Iterator[str]:
     kind = encoder_kind(spec, settings.policy)
     if kind == "mlp" and spec.is_image:
-        yield "--encoder mlp: observations are pictures; take a3c, nature, universe or a3g."
+        yield "--encoder mlp: observations are pictures; take a3c, compact, nature, universe or a3g."
     if kind != "mlp" and not spec.is_image:
         yield f"--encoder {kind}: observations are vectors; take mlp."
     if kind != "mlp" and spec.is_image and min(spec.observation_shape[1:]) < SMALLEST_IMAGE[kind]:

@@ -67,7 +67,7 @@ class EnvSettings:
 class PolicySettings:
     """policy"""
 
-    encoder: Literal["auto", "a3c", "nature", "universe", "a3g", "mlp"] = "auto"
+    encoder: Literal["auto", "a3c", "compact", "nature", "universe", "a3g", "mlp"] = "auto"
     """Network that reads observations ('auto': a3c for images, mlp for vectors)."""
     encoder_size: int = 0
     """Width of the encoder's last layer, and of each layer of the mlp (0: the encoder's own)."""

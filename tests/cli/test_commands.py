@@ -398,7 +398,7 @@ def test_a_signal_ends_training_in_order(tmp_path: Path, number: int, to_all: bo
 
 def test_ctrl_c_while_workers_load_ends_in_order_and_without_noise(tmp_path: Path) -> None:
     started = Started(ENDLESS, tmp_path)
-    wait_until(lambda: any("spawn_main" in " ".join(p.cmdline()) for p in started.family()), 60, "a worker")
+    wait_until(lambda: any("forkserver" in " ".join(p.cmdline()) for p in started.family()), 60, "a worker")
     time.sleep(0.5)  # long enough for it to be alive, and not for torch to be loaded
     started.signal_all(signal.SIGINT)
     ended = started.wait()

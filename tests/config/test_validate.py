@@ -108,7 +108,7 @@ def test_what_does_not_fit_the_observations_is_refused(
     assert found.startswith(complaint)
 
 
-@pytest.mark.parametrize("kind", ["a3c", "nature", "universe", "a3g"])
+@pytest.mark.parametrize("kind", ["a3c", "compact", "nature", "universe", "a3g"])
 def test_every_encoder_for_pictures_takes_pictures(kind: str) -> None:
     assert problems(Settings().update(encoder=kind), PICTURES) == []
 

@@ -14,6 +14,7 @@ from hogwild.engines.processes import ProcessEngine
 from hogwild.errors import WorkerDied
 from hogwild.resolve import layer, resolve
 from hogwild.session import Session
+from tests.engines.drawing_env import DRAWN
 
 
 def started(**changes: Any) -> tuple[Session, ProcessEngine]:
@@ -106,3 +107,34 @@ def test_per_worker_lists_reach_the_workers() -> None:
     for report in reports:
         length = [16, 32, 64][report.worker] * 2
         assert report.steps == report.counts["async/lag"] * length
+
+
+def drawn_by_workers(folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> list[str]:
+    """What each of two workers drew from the random states that all of its process shares."""
+    folder.mkdir()
+    few: dict[str, Any] = {"workers": 2, "envs": 1, "steps": 64, "runs": str(folder / "runs")}
+    env = "tests.engines.drawing_env:Drawing-v0"
+    resolve(layer(env, **few))  # builds one here, which is not to be written down
+    monkeypatch.setenv(DRAWN, str(folder))
+    hogwild.train(env, **few, **settings)
+    monkeypatch.delenv(DRAWN)
+    return [path.read_text() for path in folder.iterdir() if path.is_file() and path.name != str(os.getpid())]
+
+
+def test_no_two_workers_draw_alike_and_a_seed_repeats_what_they_draw(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, again, other = (
+        drawn_by_workers(tmp_path / name, monkeypatch, seed=seed)
+        for name, seed in (("first", 0), ("again", 0), ("other", 1))
+    )
+    assert len(set(first)) == len(first) == 2
+    assert set(first) == set(again)
+    assert not set(first) & set(other)
+
+
+def test_workers_of_a_later_run_have_the_variables_of_that_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each run names another folder by a variable, and its workers find it."""
+    assert [len(drawn_by_workers(tmp_path / name, monkeypatch)) for name in ("a", "b")] == [2, 2]
