@@ -29,7 +29,7 @@ def test_the_probe_is_solved_with_a_memory(cell: Cell, tmp_path: Path) -> None:
 
 @every_cell
 def test_cartpole_is_solved(cell: Cell, tmp_path: Path) -> None:
-    run = hogwild.train(
-        "CartPole-v1", workers=2, until_return=400, steps=1_500_000, runs=str(tmp_path), **cell.settings()
-    )
-    assert run.status["return_mean"] >= 400
+    goal = {"until_return": 400, "steps": 1_000_000}
+    run = hogwild.train("CartPole-v1", workers=2, runs=str(tmp_path), **goal, **cell.settings())
+    # The games that end while workers finish may lower the mean again: that it was reached is in the log.
+    assert "solved: mean return" in run.folder.log.read_text()
