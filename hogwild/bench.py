@@ -1,9 +1,11 @@
 """Speed: training beside the bare environments on the same cores, interleaved, since machines are never quiet."""
 
 import dataclasses
+import multiprocessing
 import statistics
 import time
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -11,11 +13,11 @@ import numpy as np
 import psutil
 
 from hogwild.config.settings import Settings, of_worker
-from hogwild.engines.processes import ProcessEngine, worker_context, worker_environment
+from hogwild.engines.processes import ProcessEngine, worker_environment
 from hogwild.envs.ids import plan_env
 from hogwild.envs.make import make_batch
 from hogwild.report import Report
-from hogwild.resolve import Resolved
+from hogwild.resolve import Resolved, resolve
 from hogwild.session import Session
 
 WARM_UP = 3.0  # seconds of training that do not count
@@ -29,29 +31,25 @@ def measure(
     All processes are built once; those whose turn it is not are paused and take no time from the others.
     """
     workers = resolved.settings.execution.workers
+    alone = resolve(resolved.settings.update(workers=1)) if scaling and workers > 1 else None
     say(f"building {workers} workers and as many bare environments …")
-    training = {workers: PausedTraining(resolved, workers)}
-    if scaling and workers > 1:
-        training[1] = PausedTraining(resolved, 1)
-    bare = BareEnvironments(resolved.settings, workers)
     runs: dict[str, list[float]] = {"training": [], "bare": [], "single": []}
     total = Report(-1)
-    try:
+    with ExitStack() as built:
+        training = built.enter_context(closing(PausedTraining(resolved)))
+        single = built.enter_context(closing(PausedTraining(alone))) if alone else None
+        bare = built.enter_context(closing(BareEnvironments(resolved.settings, workers)))
         for number in range(rounds):
-            speed, report = training[workers].measure(seconds)
+            speed, report = training.measure(seconds)
             total.add(report)
             runs["training"].append(speed)
             runs["bare"].append(bare.measure(seconds))
             line = f"round {number + 1}: training {runs['training'][-1]:,.0f}, bare {runs['bare'][-1]:,.0f} steps/s"
-            if 1 in training and workers > 1:
-                runs["single"].append(training[1].measure(seconds)[0])
+            if single is not None:
+                runs["single"].append(single.measure(seconds)[0])
                 line += f", one worker {runs['single'][-1]:,.0f}"
             say(line)
-        memory = training[workers].private_megabytes()
-    finally:
-        for each in training.values():
-            each.close()
-        bare.close()
+        memory = training.private_megabytes()
     return _result(resolved, runs, total, memory)
 
 
@@ -94,17 +92,20 @@ def report_lines(result: dict[str, Any]) -> list[str]:
 class PausedTraining:
     """Real workers on real shared weights, paused between measurements."""
 
-    def __init__(self, resolved: Resolved, workers: int) -> None:
-        settings = resolved.settings.update(workers=workers, engine="processes", steps=0)
-        self.session = Session(dataclasses.replace(resolved, settings=settings))
+    def __init__(self, resolved: Resolved) -> None:
+        self.session = Session(dataclasses.replace(resolved, settings=resolved.settings.update(steps=0)))
         engine = self.session.engine
         assert isinstance(engine, ProcessEngine)
         self.engine = engine
-        engine.start()
-        while any(status.steps == 0 for status in engine.statuses if status.role == "worker"):
-            engine.poll(0.1)
-        while not self._learns():
-            engine.poll(0.1)
+        try:
+            engine.start()
+            while any(status.steps == 0 for status in engine.statuses if status.role == "worker"):
+                engine.poll(0.1)
+            while not self._learns():
+                engine.poll(0.1)
+        except BaseException:
+            engine.kill()
+            raise
         self._signal("suspend")
 
     def _learns(self) -> bool:
@@ -133,7 +134,8 @@ class PausedTraining:
 
     def private_megabytes(self) -> float:
         """Memory that each worker has for itself, on average."""
-        used = [psutil.Process(p.pid).memory_full_info().uss for p in self.engine.processes]
+        workers = [status.pid for status in self.engine.statuses if status.role == "worker"]
+        used = [psutil.Process(pid).memory_full_info().uss for pid in workers]
         return statistics.mean(used) / 1e6
 
     def close(self) -> None:
@@ -145,7 +147,7 @@ class BareEnvironments:
     """The same environments in as many processes, stepped with random actions and nothing else."""
 
     def __init__(self, settings: Settings, workers: int) -> None:
-        context = worker_context()
+        context = multiprocessing.get_context("spawn")
         self.pipes: list[Connection] = []
         self.processes = []
         with worker_environment():

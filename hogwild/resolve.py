@@ -130,7 +130,8 @@ def _defaults(named: Settings, given: dict[str, Any], with_game: bool) -> Layers
         if "envs" in given and "minibatches" in values:  # fewer environments cannot be split into as many parts
             values["minibatches"] = min(values["minibatches"], *named.environment.envs)
     if not any(rule in given for rule in STOP_RULES):
-        return found | {"where it counts as solved": {"until_return": solved_at(plan_env(named))}}
+        goal = solved_at(plan_env(named))
+        return found | ({} if goal is None else {"where it counts as solved": {"until_return": goal}})
     # Who gives a stop rule wants that one.
     return {name: {k: v for k, v in values.items() if k not in STOP_RULES} for name, values in found.items()}
 

@@ -89,6 +89,9 @@ class Session:
 
     def load(self, checkpoint: Checkpoint) -> None:
         """Take over a checkpoint; one that does not fit the settings is refused."""
+        saved = checkpoint.state["engine"] if self.settings.execution.engine == "inline" else None
+        if saved is not None and len(saved["workers"]) != self.workers:
+            raise UsageError(f"The run has {len(saved['workers'])} workers in mid-game; resume it with as many.")
         load_weights(self.layout, self.shared.weights, checkpoint.weights)
         tensors = self.shared.tensors()
         for name, array in checkpoint.learner.items():
@@ -98,9 +101,6 @@ class Session:
                     f"{tuple(tensors[name].shape) if name in tensors else 'none'}: it was made with other settings."
                 )
             tensors[name].copy_(torch.from_numpy(array))
-        saved = checkpoint.state["engine"]
-        if saved is not None and len(saved["workers"]) != self.workers:
-            raise UsageError(f"The run has {len(saved['workers'])} workers in mid-game; resume it with as many.")
         self.shared.counters[STOP] = 0
         self.incarnation = checkpoint.state["incarnation"] + 1
         self._saved_engine = saved
@@ -126,7 +126,7 @@ def finite_copy(weights: torch.Tensor) -> torch.Tensor:
     >>> finite_copy(torch.ones(2)).tolist()
     [1.0, 1.0]
     """
-    copy = weights.cpu().clone()
+    copy = weights.to("cpu", copy=True)
     if not torch.isfinite(copy).all():
         raise CheckpointError("The weights are not finite; the last good checkpoint is kept.")
     return copy

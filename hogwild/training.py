@@ -24,7 +24,7 @@ from hogwild.runs.folder import RunFolder, default_name
 from hogwild.runs.meta import command_line, describe_run, revision
 from hogwild.runs.writers import RunWriter
 from hogwild.session import Session
-from hogwild.validate import warnings
+from hogwild.validate import doubts
 
 POLL_SECONDS = 0.1
 
@@ -235,9 +235,10 @@ def start_training(settings: Settings, display: Display, overwrite: bool = False
     folder.create(overwrite)
     folder.lock()
     try:
-        for warning in warnings(resolved.settings):
-            display.warn(warning)
         training = Training(resolved, folder, display)
+        for doubt in doubts(resolved.settings):
+            folder.note(doubt)
+            display.warn(doubt)
         folder.write_settings(resolved.settings)
         folder.write_meta(describe_run(resolved, training.session.seeds()))
         return training.run()

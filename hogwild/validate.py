@@ -52,10 +52,10 @@ def problems(settings: Settings, spec: PolicySpec | None = None) -> list[str]:
     return found + list(_misfits(settings, spec)) if spec is not None else found
 
 
-def warnings(settings: Settings) -> list[str]:
+def doubts(settings: Settings) -> list[str]:
     """What is probably not meant, though it can be done.
 
-    >>> warnings(Settings().update(entropy=[0.01, 0.02, 0.03], workers=2))
+    >>> doubts(Settings().update(entropy=[0.01, 0.02, 0.03], workers=2))
     ['--entropy: 3 values for 2 workers; the last is not used.']
     """
     workers = settings.execution.workers

@@ -106,6 +106,8 @@ def test_who_was_in_mid_game_cannot_become_more_or_fewer(tmp_path: Path) -> None
     with pytest.raises(UsageError, match="The run has 2 workers in mid-game; resume it with as many"):
         run.resume(steps=done + 200, workers=3)
     assert run.resume(steps=done + 200).status["steps"] >= done + 200
+    run.resume(steps=done + 400, engine="processes", workers=1)  # whose games start anew anyway
+    assert run.status["steps"] >= done + 400
 
 
 def test_the_run_folder_says_how_the_run_was_made(tmp_path: Path) -> None:

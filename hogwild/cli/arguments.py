@@ -1,7 +1,7 @@
 """Parsing: dataclasses become flags, with their field docstrings as help."""
 
-import math
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Annotated, Any, TypeVar
 
 import tyro
@@ -10,12 +10,13 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 Arguments = TypeVar("Arguments")
 Env = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ENV")]
 RunName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-SHORT = {"k": 1e3, "m": 1e6}
+SHORT = {"k": 1_000, "m": 1_000_000}
+LARGEST = 2**63 - 1
 rules = ConstructorRegistry()
 
 
 @rules.primitive_rule
-def whole_numbers(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[int] | None:
+def int_rule(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[int] | None:
     """Numbers of steps are large: 1e6, 250k and 10M are understood as well as 1_000_000."""
     if info.type is not int:
         return None
@@ -34,18 +35,14 @@ def whole_number(word: str) -> int:
     >>> whole_number("1e6"), whole_number("250k"), whole_number("1.5M"), whole_number("1_000")
     (1000000, 250000, 1500000, 1000)
     """
+    digits, factor = (word[:-1], SHORT[word[-1].lower()]) if word[-1:].lower() in SHORT else (word, 1)
     try:
-        return int(word)
-    except ValueError:
-        pass
-    try:
-        value = float(word[:-1]) * SHORT[word[-1].lower()] if word[-1:].lower() in SHORT else float(word)
-        whole = round(value)
-    except (ValueError, OverflowError):
-        whole, value = 0, math.nan
-    if whole != value:
+        value = Decimal(digits) * factor
+    except ArithmeticError:
+        value = Decimal("nan")
+    if not value.is_finite() or value != value.to_integral_value() or abs(value) > LARGEST:
         raise ValueError(f"'{word}' is not a whole number")
-    return whole
+    return int(value)
 
 
 def parse(kind: type[Arguments], command: str, arguments: list[str], default: Any = None) -> Arguments:

@@ -45,6 +45,8 @@ def main(arguments: list[str]) -> int:
     given = parse(Bench, "bench", arguments, Bench(base.env, **{group: getattr(base, group) for group in groups}))
     if given.execution.engine != "processes":
         raise UsageError(f"--engine {given.execution.engine}: bench pauses workers in turn, which only processes can.")
+    if given.execution.record_schedule:
+        raise UsageError("--record-schedule: bench keeps no runs; it is for train.")
     changed = base.update(until_return=None)
     for group in groups:
         changed = changed.with_group(group, getattr(given, group))

@@ -3,7 +3,9 @@
 import dataclasses
 import json
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,9 @@ from hogwild.config.settings import (
     Settings,
     setting_groups,
 )
-from hogwild.errors import UsageError
+from hogwild.errors import HogwildError, UsageError
 from hogwild.resolve import Layers, Resolved, layers, merge, resolve
+from hogwild.validate import doubts
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,11 @@ class Train:
     def settings(self) -> Settings:
         """The settings among the arguments."""
         return Settings(self.env, **{group: getattr(self, group) for group in setting_groups()})
+
+    def with_settings(self, settings: Settings) -> "Train":
+        """The same arguments with other settings."""
+        groups = {group: getattr(settings, group) for group in setting_groups()}
+        return dataclasses.replace(self, env=settings.env, **groups)
 
 
 def main(arguments: list[str]) -> int:
@@ -117,19 +125,30 @@ def read_arguments(arguments: list[str]) -> tuple[Train, Layers]:
     """Arguments over the settings of preset, file and family, and what these say.
 
     Parsed twice: first to learn which environment, preset and file, then with those as defaults, so that what the
-    user typed beats them and what the user did not type comes from them; `hogwild train pong --help` shows those.
+    user typed beats them and what the user did not type comes from them.
     """
-    asks_for_help = bool({"-h", "--help"} & set(arguments))
-    first = parse(Train, "train", [each for each in arguments if each not in ("-h", "--help")])
+    without_help = [each for each in arguments if each not in ("-h", "--help")]
+    if len(without_help) < len(arguments):
+        parse(Train, "train", ["--help"], default=_defaults_to_show(without_help))
+    first = parse(Train, "train", arguments)
     base = layers(first.env, first.preset, first.config, **typed(arguments, first.settings().flat()))
     settings = merge(base)
-    if not settings.env and not asks_for_help:
+    if not settings.env:
         preset = f"--preset {first.preset} " if first.preset else ""
         raise UsageError(f"Which environment? For example: hogwild train {preset}pong")
-    groups = {group: getattr(settings, group) for group in setting_groups()}
-    default = Train(env=settings.env, preset=first.preset, config=first.config, **groups)
     base.pop("given")
-    return parse(Train, "train", arguments, default), base
+    return parse(Train, "train", arguments, first.with_settings(settings)), base
+
+
+def _defaults_to_show(arguments: list[str]) -> Train | None:
+    """The defaults of the environment that is named; none in particular if what is named cannot be had."""
+    try:
+        with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+            first = parse(Train, "train", arguments)
+        given = typed(arguments, first.settings().flat())
+        return first.with_settings(merge(layers(first.env, first.preset, first.config, **given)))
+    except (SystemExit, HogwildError):
+        return None
 
 
 def _wants_to_resume(path: Path) -> bool:
@@ -148,7 +167,7 @@ def print_plan(resolved: Resolved, given: Train, base: Layers) -> None:
     if given.json:
         print(json.dumps(settings.flat()))
         return
-    for line in describe(resolved):
+    for line in (*describe(resolved), *doubts(settings)):
         print(line)
     print()
     sources = _sources(given, settings, base)

@@ -201,7 +201,7 @@ class RunSettings:
     until_return: float | None = None
     """Stop when the mean return of the last 100 episodes reaches this."""
     name: str = ""
-    """Name of the run's folder (empty: made of environment, seed and time)."""
+    """Name of the run's folder (empty: made of environment, method, seed and time)."""
     runs: str = "runs"
     """Folder that holds all runs."""
     checkpoint_seconds: float = 60.0

@@ -1,19 +1,17 @@
 """The engine `processes`: one process for each worker, one core for each process.
 
-No process is forked from the coordinator: that would copy locks and random states in the middle of whatever threads
-were doing. Each has one pipe to the coordinator, so that a death is seen at once and can block nobody else.
+Processes are spawned, never forked: a fork copies locks and random states in the middle of whatever threads were
+doing. Each has one pipe to the coordinator, so that a death is seen at once and can block nobody else.
 """
 
 import multiprocessing
 import os
 import signal
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import ForkServerContext, SpawnContext
 from typing import Any
 
 from hogwild import errors
@@ -51,13 +49,13 @@ class ProcessEngine:
         """Spawn all workers; they build their environments side by side."""
         self.crew.shared.share()
         self.lock = FileLock()
-        context = worker_context()
+        context = multiprocessing.get_context("spawn")
         with worker_environment(), signals_held_back():
             for status in self.statuses:
                 ours, theirs = context.Pipe()
                 process = context.Process(
                     target=participant_main,
-                    args=(self.crew, status.rank, self.lock, theirs, dict(os.environ)),
+                    args=(self.crew, status.rank, self.lock, theirs),
                     name=f"hogwild {status.role} {status.rank}",
                     daemon=True,
                 )
@@ -144,19 +142,6 @@ class ProcessEngine:
     def carried(self) -> list[Carried]:
         """What the preprocessing of each worker has learned, as it last said."""
         return self._carried
-
-
-def worker_context() -> SpawnContext | ForkServerContext:
-    """How workers are started.
-
-    On Linux all of them branch off one quiet process that has done nothing but load torch: they start at once, and
-    have its memory in common. Elsewhere that is not safe, and each one loads torch for itself.
-    """
-    if sys.platform != "linux":
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["hogwild.engines.participant"])
-    return context
 
 
 @contextmanager

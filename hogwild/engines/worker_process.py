@@ -6,7 +6,6 @@ import random
 import signal
 import threading
 import traceback
-from collections.abc import Mapping
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 
@@ -15,16 +14,10 @@ import torch
 
 from hogwild.engines.crew import Crew
 from hogwild.exchanges.file_lock import FileLock
-from hogwild.worker import worker_seeds
 
 
-def participant_main(crew: Crew, rank: int, lock: FileLock, pipe: Connection, environment: Mapping[str, str]) -> None:
-    """Work until told to stop; whatever goes wrong is told to the coordinator before ending.
-
-    What this process branched off from may be older than the coordinator's `environment` variables.
-    """
-    os.environ.clear()
-    os.environ.update(environment)
+def participant_main(crew: Crew, rank: int, lock: FileLock, pipe: Connection) -> None:
+    """Work until told to stop; whatever goes wrong is told to the coordinator before ending."""
     for number in (signal.SIGINT, signal.SIGTERM):  # the coordinator decides when to stop
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
@@ -32,7 +25,7 @@ def participant_main(crew: Crew, rank: int, lock: FileLock, pipe: Connection, en
     try:
         from hogwild.engines.participant import take_part
 
-        seed_everything(worker_seeds(crew.settings.execution.seed, rank, crew.incarnation, 1)[0])
+        seed_process(crew.settings.execution.seed, rank, crew.incarnation)
         take_part(crew, rank, lock, lambda kind, content: pipe.send((kind, content)))
     except (BrokenPipeError, ConnectionResetError):
         os._exit(1)  # nobody is listening any more
@@ -42,11 +35,12 @@ def participant_main(crew: Crew, rank: int, lock: FileLock, pipe: Connection, en
         os._exit(1)
 
 
-def seed_everything(seed: int) -> None:
-    """Seed what environments should not draw from, and some do: processes with a common origin would draw alike."""
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
-    torch.manual_seed(seed)
+def seed_process(seed: int, rank: int, incarnation: int) -> None:
+    """Seed what all of a process shares: environments should not draw from it, but some do, and are repeatable then."""
+    words = np.random.SeedSequence((seed, rank, incarnation, 1)).generate_state(3)
+    random.seed(int(words[0]))
+    np.random.seed(words[1])
+    torch.manual_seed(int(words[2]))
 
 
 def _end_with_parent() -> None:

@@ -131,7 +131,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def default_name(settings: Settings) -> str:
-    """Name for a run that was given none; one that is not taken yet. What is not as usual is part of it.
+    """Name for a run that was given none; one that is not taken yet. A method that is not the usual one is part of it.
 
     >>> default_name(Settings().update(env="ALE/Pong-v5", objective="ppo", seed=1)).startswith("ale-pong-v5-ppo-seed1-")
     True
@@ -140,6 +140,7 @@ def default_name(settings: Settings) -> str:
     method = [
         *([settings.objective.objective] if settings.objective.objective != usual.objective.objective else []),
         *([settings.execution.exchange] if settings.execution.exchange != usual.execution.exchange else []),
+        *([settings.execution.engine] if settings.execution.engine != usual.execution.engine else []),
     ]
     safe = "".join(c if c.isalnum() or c in "-_" else "-" for c in settings.env.lower())
     name = "-".join([safe, *method, f"seed{settings.execution.seed}", time.strftime("%Y%m%d-%H%M%S")])

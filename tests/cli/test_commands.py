@@ -60,7 +60,18 @@ def test_help_shows_the_defaults_of_the_environment_that_is_named(here: Callable
     assert all("ENV" in text for text in shown)
 
 
-@pytest.mark.parametrize(("written", "meant"), [("1e5", 100_000), ("250k", 250_000), ("1.5M", 1_500_000)])
+@pytest.mark.parametrize(
+    "wrong", [["pnog"], ["pong", "--preset", "nope"], ["pong", "--config", "gone.toml"], ["--speed"]]
+)
+def test_help_is_there_also_for_who_gets_the_rest_wrong(wrong: list[str], here: Callable[..., Ended]) -> None:
+    ended = here("train", *wrong, "--help")
+    assert ended.code == 0
+    assert "--learning-rate" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"), [("1e5", 100_000), ("250k", 250_000), ("4.1M", 4_100_000), ("1_000", 1_000)]
+)
 def test_large_numbers_can_be_written_short(written: str, meant: int, here: Callable[..., Ended]) -> None:
     assert strict(here("train", "CartPole-v1", "--steps", written, "--dry-run", "--json").out)["steps"] == meant
 
@@ -398,7 +409,7 @@ def test_a_signal_ends_training_in_order(tmp_path: Path, number: int, to_all: bo
 
 def test_ctrl_c_while_workers_load_ends_in_order_and_without_noise(tmp_path: Path) -> None:
     started = Started(ENDLESS, tmp_path)
-    wait_until(lambda: any("forkserver" in " ".join(p.cmdline()) for p in started.family()), 60, "a worker")
+    wait_until(lambda: any("spawn_main" in " ".join(p.cmdline()) for p in started.family()), 60, "a worker")
     time.sleep(0.5)  # long enough for it to be alive, and not for torch to be loaded
     started.signal_all(signal.SIGINT)
     ended = started.wait()

@@ -131,10 +131,3 @@ def test_no_two_workers_draw_alike_and_a_seed_repeats_what_they_draw(
     assert len(set(first)) == len(first) == 2
     assert set(first) == set(again)
     assert not set(first) & set(other)
-
-
-def test_workers_of_a_later_run_have_the_variables_of_that_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each run names another folder by a variable, and its workers find it."""
-    assert [len(drawn_by_workers(tmp_path / name, monkeypatch)) for name in ("a", "b")] == [2, 2]

@@ -173,9 +173,9 @@ def test_notes_are_added_to_the_log_one_after_the_other(folder: RunFolder) -> No
 
 
 def test_a_name_is_made_of_environment_seed_and_time_and_fit_for_a_folder() -> None:
-    settings = Settings().update(env="my.module:Some/Env-v0", seed=7, exchange="barrier")
+    settings = Settings().update(env="my.module:Some/Env-v0", seed=7, exchange="barrier", engine="threads")
     name = default_name(settings)
-    assert name.startswith("my-module-some-env-v0-barrier-seed7-2")
+    assert name.startswith("my-module-some-env-v0-barrier-threads-seed7-2")
     assert not set(name) & set("/:. ")
 
 
