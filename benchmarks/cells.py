@@ -1,6 +1,6 @@
 """Pong with the main combinations of objective and exchange: speed, and how far the same number of steps leads.
 
-    python benchmarks/cells.py --seeds 3 --steps 400000
+    python benchmarks/cells.py --seeds 3 --steps 500000
 
 Pictures are small (42×42, encoder `compact`), so that all runs fit into an afternoon; everything else is the default of
 the combination. Seeds are the outer loop, so that a machine that slows down for a while slows down all alike. Writes
@@ -54,6 +54,7 @@ def train(name: str, seed: int, steps: int, runs: str) -> dict[str, Any]:
     return {
         "cell": name,
         "seed": seed,
+        "asked": steps,
         "steps": last["progress/steps"],
         "steps_per_second": round(last["progress/steps"] / last["progress/seconds"]),
         "return_mean": last["episode/return_mean"],
@@ -123,12 +124,16 @@ def plot(results: list[dict[str, Any]], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=400_000)
+    parser.add_argument("--steps", type=int, default=500_000)
     parser.add_argument("--runs", default="runs/benchmark-cells")
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--report", action="store_true")
     arguments = parser.parse_args()
+    before, rest = PAGE.read_text().split(BEGIN)
+    after = rest.split(END)[1]
     results = json.loads(OUTPUT.read_text()) if (arguments.resume or arguments.report) and OUTPUT.exists() else []
+    if not arguments.report and any(r["asked"] != arguments.steps for r in results):
+        parser.error(f"{OUTPUT.name} has runs with another number of steps; leave out --resume.")
     done = {(r["cell"], r["seed"]) for r in results}
     for seed in range(arguments.seeds if not arguments.report else 0):
         for name in CELLS:
@@ -139,7 +144,6 @@ def main() -> None:
             OUTPUT.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
     plot(results, ROOT / "docs" / "images" / "cells.png")
     print(table(results))
-    before, after = PAGE.read_text().split(BEGIN)[0], PAGE.read_text().split(END)[1]
     PAGE.write_text(f"{before}{BEGIN}\n{table(results)}\n{END}{after}")
 
 
