@@ -72,7 +72,7 @@ def make_reference(curves: Sequence[Sequence[tuple[float, float]]], points: int 
     """
     longest = max(curve[-1][0] for curve in curves)
     grid = [longest * number / (points - 1) for number in range(points)]
-    rows = [np.interp(grid, *zip(*curve, strict=True)) for curve in curves]
+    rows = [np.interp(grid, [step for step, _ in curve], [value for _, value in curve]) for curve in curves]
     columns = list(zip(*rows, strict=True))
     return {
         "seeds": len(curves),
