@@ -3,7 +3,8 @@
     python benchmarks/pong.py --seeds 3
 
 Runs `hogwild train pong` as a user would, then evaluates the saved checkpoint in a new process, and writes
-`benchmarks/results/pong.json` and `docs/images/pong.png`.
+`benchmarks/results/pong.json`, `docs/images/pong.png`, and the reference that comes with the package, by which other
+runs say how long they will take.
 """
 
 import argparse
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hogwild.api import Run
+from hogwild.reference import make_reference
 from hogwild.runs.folder import read_json
 
 ROOT = Path(__file__).parent.parent
@@ -88,6 +90,14 @@ def main() -> None:
         print(json.dumps(shown), flush=True)
         output.write_text(json.dumps(results, indent=1) + "\n")
         plot(results, ROOT / "docs" / "images" / "pong.png")
+        write_reference(results, Run("pong-0", arguments.runs).settings.objective.objective)
+
+
+def write_reference(results: list[dict[str, Any]], objective: str) -> None:
+    reference = make_reference([[(steps, value) for steps, _, value in result["curve"]] for result in results])
+    about = {"command": "hogwild train pong", "revision": results[0]["revision"]}
+    path = ROOT / "hogwild" / "config" / "references" / f"pong-{objective}.json"
+    path.write_text(json.dumps(about | reference) + "\n")
 
 
 if __name__ == "__main__":

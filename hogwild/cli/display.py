@@ -1,5 +1,6 @@
 """Showing a training: a live panel in a terminal, plain lines elsewhere, or nothing."""
 
+import math
 import shutil
 import sys
 import time
@@ -15,6 +16,7 @@ from rich.text import Text
 from hogwild.display import Display, Outcome, Silent
 from hogwild.engines.engine import WorkerStatus
 from hogwild.progress import Progress
+from hogwild.reference import find_reference
 from hogwild.resolve import Resolved
 from hogwild.runs.folder import RunFolder
 
@@ -74,6 +76,29 @@ def time_left(progress: Progress, resolved: Resolved) -> str:
     return duration(max(0.0, min(limits))) if limits else ""
 
 
+class Expectation:
+    """What reference runs let a run expect."""
+
+    def __init__(self, resolved: Resolved) -> None:
+        self.reference = find_reference(resolved)
+        self.goal = resolved.settings.run.until_return
+
+    def words(self, progress: Progress) -> str:
+        """Where a run stands among the references, and when it will have the return that it is to stop at.
+
+        Empty where there are no references, or no game has ended.
+        """
+        reference, mean = self.reference, progress.return_mean
+        if reference is None or math.isnan(mean):
+            return ""
+        low, middle, high = reference.at(progress.steps)
+        words = f"reference {middle:.1f} here ({low:.1f} to {high:.1f})"
+        if self.goal is None or not progress.seconds:
+            return words
+        left = reference.steps_left(progress.steps, mean, self.goal) / (progress.steps / progress.seconds)
+        return f"{words}, {self.goal:g} in about {duration(left)}" if math.isfinite(left) else words
+
+
 def program() -> str:
     """How to call this program again: by its path where the shell would not find it by its name."""
     return "hogwild" if shutil.which("hogwild") or Path(sys.argv[0]).name != "hogwild" else sys.argv[0]
@@ -103,6 +128,7 @@ class PlainLines:
         from hogwild.cli.train import describe
 
         self.resolved = resolved
+        self.expectation = Expectation(resolved)
         self.printed = time.monotonic()
         for line in describe(resolved):
             print(line)
@@ -126,8 +152,9 @@ class PlainLines:
             f"value error {_number(row, 'loss/value')}",
             f"lag {_number(row, 'async/lag')}",
             f"gradient {_number(row, 'gradient/norm')}",
+            self.expectation.words(progress),
         ]
-        print("  ".join(parts), flush=True)
+        print("  ".join(filter(None, parts)), flush=True)
 
     def warn(self, message: str) -> None:
         """Print a warning."""
@@ -155,7 +182,7 @@ class LivePanel:
         """Print the header and start the panel."""
         from hogwild.cli.train import describe
 
-        self.resolved, self.folder = resolved, folder
+        self.resolved, self.folder, self.expectation = resolved, folder, Expectation(resolved)
         for line in describe(resolved):
             self.console.print(line, highlight=False)
         self.live = Live(self._starting(progress), console=self.console, refresh_per_second=4, transient=False)
@@ -176,7 +203,15 @@ class LivePanel:
 
     def panel(self, progress: Progress, workers: list[WorkerStatus]) -> Panel:
         """The panel as it stands."""
-        body = Group(self._counts(progress), Text(), self._figures(), Text(), self._sections(), self._workers(workers))
+        expected = self.expectation.words(progress)
+        body = Group(
+            self._counts(progress),
+            Text(expected, style="dim"),
+            self._figures(),
+            Text(),
+            self._sections(),
+            self._workers(workers),
+        )
         return Panel(
             body,
             title=f"[bold]hogwild[/] · {self.resolved.plan.id}",

@@ -16,7 +16,16 @@ from rich.console import Console
 from running import Started, environment
 
 from hogwild.cli import display
-from hogwild.cli.display import LivePanel, PlainLines, duration, end_lines, make_display, sparkline, time_left
+from hogwild.cli.display import (
+    Expectation,
+    LivePanel,
+    PlainLines,
+    duration,
+    end_lines,
+    make_display,
+    sparkline,
+    time_left,
+)
 from hogwild.display import Outcome, Silent
 from hogwild.engines.engine import WorkerStatus
 from hogwild.progress import Progress
@@ -104,8 +113,9 @@ def test_plain_lines_say_how_it_goes(
     assert capsys.readouterr().out == ""
     lines.update(progress, progress.row(), [])
     (line,) = capsys.readouterr().out.splitlines()
-    shown = ("steps 2,500", "50 steps/s", "return 25 best 30", "entropy 0.6875", "value error 0.25", "lag 1.5")
+    shown = ("steps 2,500", " steps/s  ", "return 25 best 30", "entropy 0.6875", "value error 0.25", "lag 1.5")
     assert all(words in line for words in (*shown, "gradient 3", "(at most 2:"))
+    assert 40 <= float(line.split(" steps/s")[0].split()[-1]) <= 50  # 2,500 in 50 seconds, and what this took
 
 
 def test_plain_lines_come_once_in_ten_seconds(resolved: Resolved, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,7 +130,7 @@ def test_plain_lines_come_once_in_ten_seconds(resolved: Resolved, capsys: pytest
 def panel_text(resolved: Resolved, row: bool, workers: list[WorkerStatus]) -> str:
     console = Console(file=io.StringIO(), width=110)
     panel, progress = LivePanel(console), played()
-    panel.resolved, panel.folder = resolved, RunFolder(Path("runs/a"))
+    panel.resolved, panel.folder, panel.expectation = resolved, RunFolder(Path("runs/a")), Expectation(resolved)
     if row:
         panel.row = progress.row()
     with console.capture() as caught:
@@ -134,7 +144,7 @@ def test_the_panel_shows_the_figures_that_matter(resolved: Resolved) -> None:
     shown = (
         "2,500 steps of 10,000",
         "10,000 frames",
-        "50 steps/s",
+        " steps/s ",
         "25.00",
         "best 30",
         "2 games",
