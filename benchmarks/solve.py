@@ -1,0 +1,110 @@
+"""How long until an agent is good: minutes of training to the first checkpoint that 100 whole games confirm.
+
+    python benchmarks/solve.py --seeds 5 --goal 20 --minutes 8
+
+Trains as a user would, keeping a checkpoint every ten seconds. Afterwards, in new processes, looks for the first one
+that `hogwild eval` confirms: bisecting with 20 games each, then going forward with 100. What is found is a checkpoint
+whose evaluation has the goal, so it is never too early; an earlier one may have been missed. Flags after `--` go to
+`hogwild train`. Writes `benchmarks/results/solve-<env>.json` after every seed.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from hogwild.api import Run
+from hogwild.runs.checkpoint import list_checkpoints, read_checkpoint
+from hogwild.runs.folder import read_json
+
+ROOT = Path(__file__).parent.parent
+SCREEN, CONFIRM = 20, 100  # games
+
+
+def hogwild(*words: str) -> str:
+    command = [sys.executable, "-m", "hogwild", *words]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+class Checkpoints:
+    """The checkpoints of a run in their order, and what evaluations said of them."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.paths = list_checkpoints(run.folder.checkpoints)
+        self.evaluations: list[dict[str, Any]] = []
+
+    def minutes(self, index: int) -> float:
+        """Minutes of training when it was written."""
+        return float(read_checkpoint(self.paths[index]).state["progress"]["seconds"]) / 60
+
+    def mean(self, index: int, games: int) -> float:
+        """Mean return of whole games, played in a new process."""
+        step = str(int(self.paths[index].name.removeprefix("step-")))
+        figures = json.loads(
+            hogwild("eval", str(self.run.path), "--checkpoint", step, "--episodes", str(games), "--json")
+        )
+        kept = ("steps", "episodes", "mean", "interval_95", "median", "worst", "actions")
+        self.evaluations.append({name: figures[name] for name in kept} | {"minutes": round(self.minutes(index), 3)})
+        print(f"  {self.minutes(index):.2f} min: {figures['mean']:.2f} in {games} games", flush=True)
+        return float(figures["mean"])
+
+    def first_good(self, goal: float) -> int | None:
+        """The first checkpoint found whose 100 games have the goal."""
+        low, high = 0, len(self.paths) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if self.mean(middle, SCREEN) >= goal:
+                high = middle
+            else:
+                low = middle + 1
+        return next((index for index in range(high, len(self.paths)) if self.mean(index, CONFIRM) >= goal), None)
+
+
+def solve(env: str, seed: int, goal: float, minutes: float, runs: str, flags: list[str]) -> dict[str, Any]:
+    name = f"solve-{env}-{seed}"
+    keep = ["--checkpoint-seconds", "10", "--keep-checkpoints", "100000"]
+    place = ["--runs", runs, "--name", name, "--overwrite", "--quiet"]
+    hogwild("train", env, "--seed", str(seed), "--minutes", str(minutes), *keep, *place, *flags)
+    run = Run(name, runs)
+    checkpoints, meta = Checkpoints(run), read_json(run.folder.meta)
+    found = checkpoints.first_good(goal)
+    status = run.status
+    return {
+        "seed": seed,
+        "goal": goal,
+        "minutes": None if found is None else round(checkpoints.minutes(found), 2),
+        "steps": None if found is None else int(checkpoints.paths[found].name.removeprefix("step-")),
+        "steps_per_second": round(status["steps"] / status["seconds"]),
+        "evaluations": checkpoints.evaluations,
+        "settings": {k: v for k, v in run.settings.flat().items() if k not in ("name", "runs")},
+        "revision": (meta["git"] or {}).get("revision"),
+        "machine": meta["machine"],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("env", nargs="?", default="pong")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--goal", type=float, default=20.0)
+    parser.add_argument("--minutes", type=float, default=8.0)
+    parser.add_argument("--runs", default="runs/benchmark-solve")
+    parser.add_argument("flags", nargs="*", help="after --: flags for hogwild train")
+    given = parser.parse_args()
+    results: list[dict[str, Any]] = []
+    for seed in range(given.seeds):
+        results.append(solve(given.env, seed, given.goal, given.minutes, given.runs, given.flags))
+        shown = ("seed", "minutes", "steps", "steps_per_second")
+        print(json.dumps({name: results[-1][name] for name in shown}), flush=True)
+        output = ROOT / "benchmarks" / "results" / f"solve-{given.env}.json"
+        output.write_text(json.dumps(results, indent=1) + "\n")
+    times = [result["minutes"] or float("inf") for result in results]
+    print(f"median {statistics.median(times):.2f} minutes, longest {max(times):.2f}")
+
+
+if __name__ == "__main__":
+    main()
