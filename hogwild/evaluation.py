@@ -10,8 +10,8 @@ import numpy as np
 
 from hogwild.agent import Agent
 from hogwild.envs.make import make_batch
+from hogwild.machine import available_cores
 from hogwild.maths.statistics import mean_with_interval
-from hogwild.resolve import available_cores
 from hogwild.threads import one_torch_thread
 from hogwild.worker import worker_seeds
 

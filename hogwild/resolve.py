@@ -1,7 +1,6 @@
 """Where settings come from: plain defaults, the environment's family, a preset, a TOML file, flags; the later wins."""
 
 import dataclasses
-import os
 import tomllib
 from importlib import resources
 from pathlib import Path
@@ -12,6 +11,7 @@ from hogwild.config.suggest import unknown
 from hogwild.envs.ids import EnvPlan, plan_env
 from hogwild.envs.make import layout_of, solved_at
 from hogwild.errors import UsageError
+from hogwild.machine import available_cores
 from hogwild.policies.spec import PolicySpec
 from hogwild.validate import problems
 
@@ -192,10 +192,3 @@ def _normalisation(settings: Settings, plan: EnvPlan, spec: PolicySpec) -> str:
 
 def _spec_of(plan: EnvPlan, settings: Settings) -> PolicySpec:
     return layout_of(plan, settings.environment).spec
-
-
-def available_cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -10,7 +10,8 @@ import sys
 import time
 from typing import Any
 
-from hogwild.resolve import Resolved, available_cores
+from hogwild.machine import available_cores
+from hogwild.resolve import Resolved
 
 PACKAGES = ("hogwild", "torch", "numpy", "gymnasium", "ale-py", "safetensors")
 

@@ -8,7 +8,8 @@ import pytest
 from hogwild.cli.train import read_arguments
 from hogwild.config.settings import Settings
 from hogwild.errors import UsageError
-from hogwild.resolve import available_cores, layer, preset_names, read_file, read_preset, resolve
+from hogwild.machine import available_cores
+from hogwild.resolve import layer, preset_names, read_file, read_preset, resolve
 from hogwild.runs.folder import RunFolder
 
 

@@ -1,0 +1,56 @@
+"""What this process may use of the computer it is on."""
+
+import math
+import os
+from pathlib import Path
+
+CONTROL_GROUPS, MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+
+
+def available_cores() -> int:
+    """Cores that this process can keep busy: those it is bound to, and no more than its container's share of time.
+
+    >>> available_cores() >= 1
+    True
+    """
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(bound, math.floor(min(core_quota(), bound))))
+
+
+def core_quota(groups: Path = CONTROL_GROUPS, membership: Path = MEMBERSHIP) -> float:
+    """Cores' worth of time that the control groups of this process grant it; infinite where nothing limits it.
+
+    `docker run --cpus 2` on a computer with 64 cores sets nothing but this.
+    """
+    smallest = math.inf
+    for line in _lines(membership):
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        root = groups / controllers if controllers else groups
+        folder = root / path.lstrip("/")
+        while True:  # a limit further up holds, too
+            smallest = min(smallest, _quota_of(folder))
+            if folder == root or root not in folder.parents:
+                break
+            folder = folder.parent
+    return smallest
+
+
+def _quota_of(folder: Path) -> float:
+    """Cores' worth of time that one control group grants: version 2 says it in one file, version 1 in two."""
+    words = " ".join(_lines(folder / "cpu.max")).split()
+    if not words:
+        words = [*_lines(folder / "cpu.cfs_quota_us"), *_lines(folder / "cpu.cfs_period_us")]
+    try:
+        quota, period = map(float, words)
+    except ValueError:  # 'max', or nothing that we know
+        return math.inf
+    return quota / period if quota > 0 and period > 0 else math.inf
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []

@@ -1,0 +1,52 @@
+"""How many cores there are to use, also in a container that has but a share of them."""
+
+import math
+import os
+from pathlib import Path
+
+import pytest
+
+from hogwild import machine
+from hogwild.machine import available_cores, core_quota
+
+
+def quota(tmp_path: Path, membership: str, files: dict[str, str]) -> float:
+    (tmp_path / "membership").write_text(membership)
+    for name, content in files.items():
+        path = tmp_path / "groups" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    return core_quota(tmp_path / "groups", tmp_path / "membership")
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "cores"),
+    [
+        ("0::/\n", {"cpu.max": "200000 100000\n"}, 2.0),
+        ("0::/\n", {"cpu.max": "max 100000\n"}, math.inf),
+        ("0::/\n", {}, math.inf),
+        ("0::/a/b\n", {"a/b/cpu.max": "max 100000\n", "a/cpu.max": "150000 100000\n"}, 1.5),
+        ("0::/a\n", {"a/cpu.max": "50000 100000", "cpu.max": "900000 100000"}, 0.5),
+        ("1:cpu:/x\n", {"cpu/x/cpu.cfs_quota_us": "300000", "cpu/x/cpu.cfs_period_us": "100000"}, 3.0),
+        ("1:cpu:/x\n", {"cpu/x/cpu.cfs_quota_us": "-1", "cpu/x/cpu.cfs_period_us": "100000"}, math.inf),
+        (
+            "4:memory:/y\n2:cpu,cpuacct:/x\n",
+            {"cpu,cpuacct/x/cpu.cfs_quota_us": "100000", "cpu,cpuacct/x/cpu.cfs_period_us": "50000"},
+            2.0,
+        ),
+        ("0::/\n", {"cpu.max": "nonsense"}, math.inf),
+    ],
+)
+def test_the_share_of_a_container_is_read(membership: str, files: dict[str, str], cores: float, tmp_path: Path) -> None:
+    assert quota(tmp_path, membership, files) == cores
+
+
+def test_where_there_are_no_control_groups_nothing_limits(tmp_path: Path) -> None:
+    assert core_quota(tmp_path / "none", tmp_path / "nowhere") == math.inf
+
+
+@pytest.mark.parametrize(("share", "cores"), [(0.5, 1), (1.9, 1), (2.0, 2), (64.0, 4), (math.inf, 4)])
+def test_cores_are_those_that_are_bound_and_granted(share: float, cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
+    monkeypatch.setattr(machine, "core_quota", lambda: share)
+    assert available_cores() == cores
