@@ -13,7 +13,7 @@ import hogwild
 PACKAGE = Path(hogwild.__file__).parent
 # Rooms from the ground up: a module may import from its own room and from those before it.
 ROOMS = [
-    ["hogwild.errors"],
+    ["hogwild.errors", "hogwild.machine"],
     ["hogwild.config"],
     ["hogwild.maths", "hogwild.threads"],
     ["hogwild.policies"],
@@ -25,7 +25,7 @@ ROOMS = [
     ["hogwild.exchanges"],
     ["hogwild.validate", "hogwild.resolve"],
     ["hogwild.engines"],
-    ["hogwild.runs", "hogwild.progress"],
+    ["hogwild.runs", "hogwild.progress", "hogwild.reference"],
     ["hogwild.session", "hogwild.display", "hogwild.training", "hogwild.replay"],
     ["hogwild.agent", "hogwild.evaluation", "hogwild.video", "hogwild.bench", "hogwild.api"],
     ["hogwild.comparison_runs", "hogwild.comparison", "hogwild.comparison_report"],

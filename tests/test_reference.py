@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from hogwild.cli.display import Expectation
+from hogwild.cli.words import Expectation
 from hogwild.progress import Progress
 from hogwild.reference import Reference, find_reference, make_reference
 from hogwild.report import Report

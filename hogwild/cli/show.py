@@ -56,7 +56,7 @@ def gather(folder: Any) -> dict[str, Any]:
 
 def print_run(content: dict[str, Any]) -> None:
     """A run for people."""
-    from hogwild.cli.display import duration, sparkline
+    from hogwild.cli.words import duration, sparkline
     from hogwild.config.settings import Settings
     from hogwild.runs.metrics import METRICS
 

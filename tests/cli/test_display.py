@@ -16,16 +16,8 @@ from rich.console import Console
 from running import Started, environment
 
 from hogwild.cli import display
-from hogwild.cli.display import (
-    Expectation,
-    LivePanel,
-    PlainLines,
-    duration,
-    end_lines,
-    make_display,
-    sparkline,
-    time_left,
-)
+from hogwild.cli.display import LivePanel, PlainLines, end_lines, make_display
+from hogwild.cli.words import Expectation, duration, sparkline, time_left
 from hogwild.display import Outcome, Silent
 from hogwild.engines.engine import WorkerStatus
 from hogwild.progress import Progress
