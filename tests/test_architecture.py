@@ -27,7 +27,7 @@ ROOMS = [
     ["hogwild.engines"],
     ["hogwild.runs", "hogwild.progress", "hogwild.reference"],
     ["hogwild.session", "hogwild.display", "hogwild.training", "hogwild.replay"],
-    ["hogwild.agent", "hogwild.evaluation", "hogwild.video", "hogwild.bench", "hogwild.api"],
+    ["hogwild.agent", "hogwild.evaluation", "hogwild.video", "hogwild.bench", "hogwild.tuning", "hogwild.api"],
     ["hogwild.comparison_runs", "hogwild.comparison", "hogwild.comparison_report"],
     ["hogwild.cli"],
     ["hogwild.__init__", "hogwild.__main__"],

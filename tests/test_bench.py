@@ -24,6 +24,18 @@ def test_bench_measures_processes_only(capsys: pytest.CaptureFixture[str]) -> No
     assert "--engine threads: bench pauses workers in turn" in capsys.readouterr().err
 
 
+def test_tuning_measures_every_candidate_and_names_the_flags(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hogwild.tuning.CANDIDATES", (1, 4))
+    assert run(["bench", "CartPole-v1", "--tune", "--workers", "1", "--seconds", "0.5"]) == 0
+    printed = capsys.readouterr().out
+    assert "round 2 of 2: 1: " in printed
+    chosen = next(line for line in printed.splitlines() if line.endswith("←")).split()[0]
+    assert f"use          --workers 1 --envs {chosen}" in printed
+    assert chosen == "4"  # four games for one forward pass: three times as fast, on any computer
+
+
 def test_bench_reports_speeds_ratio_sections_and_scaling(capsys) -> None:  # type: ignore[no-untyped-def]
     before = {p.pid for p in psutil.Process().children(recursive=True)}
     code = run(["bench", "CartPole-v1", "--seconds", "1", "--rounds", "1", "--workers", "2", "--scaling", "--json"])

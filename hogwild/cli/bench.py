@@ -14,12 +14,14 @@ class Bench:
 
     env: Env = "pong"
     """Environment, as for train."""
-    seconds: float = 20.0
-    """Seconds of each measurement."""
+    seconds: float = 0.0
+    """Seconds of each measurement (0: 20, and 5 with --tune)."""
     rounds: int = 3
     """How often training and bare environments take turns."""
     scaling: bool = False
     """Also measure one worker alone, and say what the others add."""
+    tune: bool = False
+    """Find out how many environments each worker should have here, in about two minutes."""
     preset: str = ""
     """Named settings."""
     json: bool = False
@@ -34,8 +36,8 @@ class Bench:
 def main(arguments: list[str]) -> int:
     """Measure."""
     first = parse(Bench, "bench", arguments)
-    if first.seconds <= 0 or first.rounds < 1:
-        raise UsageError("--seconds and --rounds: must be greater than 0.")
+    if first.seconds < 0 or first.rounds < 1:
+        raise UsageError("--seconds: must not be negative; --rounds: must be at least 1.")
     from hogwild.bench import measure, report_lines
     from hogwild.resolve import layer, resolve
 
@@ -51,10 +53,16 @@ def main(arguments: list[str]) -> int:
     for group in groups:
         changed = changed.with_group(group, getattr(given, group))
     say = (lambda _: None) if given.json else (lambda line: print(line, flush=True))
-    result = measure(resolve(changed), given.seconds, given.rounds, given.scaling, say)
+    if given.tune:
+        from hogwild.tuning import tune, tuning_lines
+
+        result, lines = tune(resolve(changed), given.seconds or 5.0, say), tuning_lines
+    else:
+        result = measure(resolve(changed), given.seconds or 20.0, given.rounds, given.scaling, say)
+        lines = report_lines
     if given.json:
         print(json.dumps(result))
     else:
-        for line in report_lines(result):
+        for line in lines(result):
             print(line)
     return 0
