@@ -15,7 +15,7 @@ BELOW_1 = ("beta1", "beta2", "sticky", "dropout")
 POSITIVE = ("clip", "rho_max", "c_max", "learning_rate", "epsilon", "checkpoint_seconds", "log_seconds", "reward_scale")
 NOT_NEGATIVE = (
     *("entropy", "value_coef", "max_grad_norm", "value_clip", "max_kl", "max_lag", "steps", "minutes", "workers"),
-    *("seed", "encoder_size", "schedule_steps", "normalise_steps", "noops", "reward_clip"),
+    *("seed", "image_width", "encoder_size", "schedule_steps", "normalise_steps", "noops", "reward_clip"),
 )
 EXCHANGE_ONLY = {
     "slots": ("gradients", "trajectories"),

@@ -35,7 +35,9 @@ class EnvSettings:
     preprocess: Literal["auto", "standard", "universe", "a3g", "ocd", "ocd-pong", "none"] = "auto"
     """Recipe that turns the game's picture into an observation ('auto': standard for Atari, none elsewhere)."""
     image_size: int = 84
-    """Height and width in pixels of standard Atari observations."""
+    """Height in pixels of standard Atari observations."""
+    image_width: int = 0
+    """Their width (0: as the height). 42×40 is the screen in whole blocks, and cheaper to make."""
     frame_stack: int = 4
     """Pictures stacked into one standard Atari observation."""
     frame_skip: int | None = None
@@ -61,6 +63,11 @@ class EnvSettings:
     updated, or not at all ('auto': frozen for pictures, off for recipes that scale pictures themselves)."""
     normalise_steps: int = 10_000
     """Steps of the first play from which the mean picture is estimated."""
+
+    @property
+    def picture(self) -> tuple[int, int]:
+        """Height and width of standard Atari observations."""
+        return self.image_size, self.image_width or self.image_size
 
 
 @dataclass(frozen=True)

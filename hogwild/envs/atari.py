@@ -18,7 +18,7 @@ class AtariBatch:
     """
 
     def __init__(
-        self, rom: str, protocol: Protocol, num_envs: int, image_size: int, frame_stack: int, threads: int = 1
+        self, rom: str, protocol: Protocol, num_envs: int, picture: tuple[int, int], frame_stack: int, threads: int = 1
     ) -> None:
         from ale_py.vector_env import AtariVectorEnv
         from gymnasium.vector import AutoresetMode
@@ -32,8 +32,8 @@ class AtariBatch:
             repeat_action_probability=protocol.sticky,
             full_action_space=protocol.full_actions,
             autoreset_mode=AutoresetMode.SAME_STEP,
-            img_height=image_size,
-            img_width=image_size,
+            img_height=picture[0],
+            img_width=picture[1],
             stack_num=frame_stack,
             frameskip=protocol.frame_skip[0],
             noop_max=protocol.noops,
@@ -41,7 +41,7 @@ class AtariBatch:
             reward_clipping=False,
             use_fire_reset=protocol.fire_reset,
         )
-        shape = (frame_stack, image_size, image_size)
+        shape = (frame_stack, *picture)
         self.spec = PolicySpec(shape, "uint8", int(self.envs.single_action_space.n))
         self._frame = np.zeros(num_envs, dtype=np.int64)
 

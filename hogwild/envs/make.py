@@ -20,8 +20,7 @@ def make_batch(plan: EnvPlan, settings: EnvSettings, num_envs: int, threads: int
     """A batch of environments: stepped in C++ where that is possible, else through Gymnasium."""
     if plan.is_atari and steps_in_cpp(plan):
         assert plan.protocol is not None
-        size, stack = settings.image_size, settings.frame_stack
-        return AtariBatch(plan.rom, plan.protocol, num_envs, size, stack, threads)
+        return AtariBatch(plan.rom, plan.protocol, num_envs, settings.picture, settings.frame_stack, threads)
     return GymnasiumBatch(plan.id, lambda: make_one(plan, settings), num_envs)
 
 
@@ -40,7 +39,7 @@ def make_one(
     """One environment; for Atari the Python game, which can be filmed and saved."""
     if plan.is_atari:
         assert plan.protocol is not None
-        recipe = make_recipe(plan.recipe, settings.image_size, settings.frame_stack)
+        recipe = make_recipe(plan.recipe, settings.picture, settings.frame_stack)
         return AtariGame(plan.rom, plan.protocol, recipe, on_frame)
     options: dict[str, Any] = (
         {} if render_mode is None else {"render_mode": render_mode}

@@ -22,8 +22,8 @@ class Recipe:
     make_stages: Callable[[str], list[Stage]]  # for a ROM, since crops differ between games
 
 
-def make_recipe(name: str, image_size: int = 84, frame_stack: int = 4) -> Recipe:
-    """Recipe by its name in the settings.
+def make_recipe(name: str, picture: tuple[int, int] = (84, 84), frame_stack: int = 4) -> Recipe:
+    """Recipe by its name in the settings; height and width of the picture, and the stack, are for the standard one.
 
     >>> [stage.name for stage in make_recipe("universe").make_stages("pong")]
     ['crop', 'resize 80', 'resize 42', 'mean of colours', 'scale']
@@ -38,7 +38,7 @@ def make_recipe(name: str, image_size: int = 84, frame_stack: int = 4) -> Recipe
             False,
             False,
             False,
-            lambda _: [stages.resize(image_size, "area")],
+            lambda _: [stages.resize(picture, "area")],
         )
     if name == "universe":
         return Recipe(name, True, 1, 1, "black", False, False, False, _universe)
@@ -54,8 +54,8 @@ def _universe(_: str) -> list[Stage]:
     # Two resizes, because one from 160 to 42 would lose single pixels such as the ball.
     return [
         stages.crop(34, 194),
-        stages.resize(80, "linear"),
-        stages.resize(42, "linear"),
+        stages.resize((80, 80), "linear"),
+        stages.resize((42, 42), "linear"),
         stages.mean_of_colours(),
         stages.scale_to_one(),
     ]
@@ -64,14 +64,14 @@ def _universe(_: str) -> list[Stage]:
 def _a3g(rom: str) -> list[Stage]:
     return [
         stages.crop_for_game(rom),
-        stages.resize(80, "area"),
+        stages.resize((80, 80), "area"),
         stages.grey(0.2989, 0.587, 0.114),
         stages.RunningNormaliser(),
     ]
 
 
 def _ocd(_: str) -> list[Stage]:
-    return [stages.luma_bytes(), stages.resize(84, "linear"), stages.scale_to_one()]
+    return [stages.luma_bytes(), stages.resize((84, 84), "linear"), stages.scale_to_one()]
 
 
 def _ocd_pong(_: str) -> list[Stage]:

@@ -38,12 +38,14 @@ def crop_for_game(rom: str) -> Stage:
     return crop(first, second + 160)
 
 
-def resize(size: int, method: str) -> Stage:
-    """Square picture of `size` pixels: 'linear' between the nearest pixels, or 'area' averaging."""
+def resize(size: tuple[int, int], method: str) -> Stage:
+    """Picture of so many rows and columns: 'linear' between the nearest pixels, or 'area' averaging."""
     import cv2
 
     interpolation = {"linear": cv2.INTER_LINEAR, "area": cv2.INTER_AREA}[method]
-    return Stage(f"resize {size}", lambda picture: cv2.resize(picture, (size, size), interpolation=interpolation))
+    height, width = size
+    name = f"resize {height}" if height == width else f"resize {height}×{width}"
+    return Stage(name, lambda picture: cv2.resize(picture, (width, height), interpolation=interpolation))
 
 
 def grey(red: float, green: float, blue: float) -> Stage:

@@ -20,12 +20,12 @@ def rules(**changes):
 
 
 def make(rom="breakout", num_envs=1, **changes):
-    return AtariBatch(rom, rules(**changes), num_envs, image_size=84, frame_stack=4)
+    return AtariBatch(rom, rules(**changes), num_envs, (84, 84), frame_stack=4)
 
 
-@pytest.mark.parametrize("rom", ["pong", "breakout"])
-def test_the_batch_agrees_with_the_python_game_bit_by_bit(rom):
-    game, batch = AtariGame(rom, rules(), make_recipe("standard")), make(rom)
+@pytest.mark.parametrize(("rom", "picture"), [("pong", (84, 84)), ("breakout", (84, 84)), ("pong", (42, 40))])
+def test_the_batch_agrees_with_the_python_game_bit_by_bit(rom, picture):
+    game, batch = AtariGame(rom, rules(), make_recipe("standard", picture)), AtariBatch(rom, rules(), 1, picture, 4)
     assert np.array_equal(game.reset(seed=0)[0], batch.reset([0])[0])
     random = np.random.default_rng(0)
     ends = 0
@@ -43,12 +43,12 @@ def test_the_batch_agrees_with_the_python_game_bit_by_bit(rom):
 
 
 def test_the_batch_has_the_shape_it_promises():
-    batch = AtariBatch("pong", rules(), num_envs=2, image_size=42, frame_stack=3, threads=2)
-    assert batch.spec == PolicySpec((3, 42, 42), "uint8", 6)
+    batch = AtariBatch("pong", rules(), num_envs=2, picture=(42, 40), frame_stack=3, threads=2)
+    assert batch.spec == PolicySpec((3, 42, 40), "uint8", 6)
     observations = batch.reset([1, 2])
     step = batch.step(np.array([0, 5]))
     for array in (observations, step.observations):
-        assert (array.shape, array.dtype) == ((2, 3, 42, 42), np.uint8)
+        assert (array.shape, array.dtype) == ((2, 3, 42, 40), np.uint8)
     for array in (step.rewards, step.terminated, step.truncated, step.game_over):
         assert array.shape == (2,)
     assert step.final_observations is None
@@ -175,9 +175,11 @@ def test_only_the_standard_recipe_with_a_fixed_skip_is_stepped_in_cpp(recipe, pr
 
 def test_settings_reach_the_batch():
     plan = EnvPlan("pong", "pong", PROTOCOLS["a3c-2016"], "standard")
-    batch = make_batch(plan, EnvSettings(image_size=50, frame_stack=2), num_envs=2)
-    assert batch.num_envs == 2
-    assert batch.reset([0, 1]).shape == (2, 2, 50, 50)
+    for settings, shape in (({"image_size": 50}, (50, 50)), ({"image_size": 42, "image_width": 40}, (42, 40))):
+        batch = make_batch(plan, EnvSettings(**settings, frame_stack=2), num_envs=2)
+        assert batch.num_envs == 2
+        assert batch.reset([0, 1]).shape == (2, 2, *shape)
+        batch.close()
 
 
 @pytest.mark.parametrize(("rom", "score"), [("pong", 18.5), ("breakout", None)])

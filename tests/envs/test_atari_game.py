@@ -262,9 +262,9 @@ def test_the_standard_recipe_takes_the_brightest_of_two_grey_frames():
 
 def test_image_size_and_stack_change_the_standard_observation():
     protocol = dataclasses.replace(PROTOCOLS["a3c-2016"], noops=0)
-    game = AtariGame("pong", protocol, make_recipe("standard", image_size=42, frame_stack=2))
-    assert game.observation_space.shape == (2, 42, 42)
-    assert game.reset()[0].shape == (2, 42, 42)
+    game = AtariGame("pong", protocol, make_recipe("standard", (42, 40), frame_stack=2))
+    assert game.observation_space.shape == (2, 42, 40)
+    assert game.reset()[0].shape == (2, 42, 40)
 
 
 def test_a_new_game_begins_with_black_pictures_below_the_first():

@@ -60,14 +60,14 @@ def test_each_game_is_cropped_by_the_table_and_others_by_the_default(rom, first,
 @pytest.mark.parametrize("channels", [1, 3])
 def test_resize_is_what_opencv_does_under_that_name(method, flag, size, channels, screen):
     picture = screen if channels == 3 else np.ascontiguousarray(screen[:, :, 0])
-    resized = stages.resize(size, method).apply(picture)
+    resized = stages.resize((size, size), method).apply(picture)
     assert resized.shape == (size, size, *picture.shape[2:])
     assert np.array_equal(resized, cv2.resize(picture, dsize=(size, size), interpolation=flag))
 
 
 def test_area_resize_to_half_is_the_mean_of_two_by_two_pixels(screen):
     picture = screen[:160, :, 0].copy()
-    halved = stages.resize(80, "area").apply(picture)
+    halved = stages.resize((80, 80), "area").apply(picture)
     for y, x in np.random.default_rng(3).integers(0, 80, (200, 2)):
         mean = picture[2 * y : 2 * y + 2, 2 * x : 2 * x + 2].astype(float).mean()
         assert abs(halved[y, x] - mean) <= 0.5
@@ -75,7 +75,7 @@ def test_area_resize_to_half_is_the_mean_of_two_by_two_pixels(screen):
 
 def test_an_unknown_way_to_resize_is_an_error():
     with pytest.raises(KeyError):
-        stages.resize(84, "cubic")
+        stages.resize((84, 84), "cubic")
 
 
 def test_grey_is_the_weighted_sum_of_the_colours(small):
