@@ -94,7 +94,7 @@ class GradientsLink(Link):
             return None
         self._add(gradients)
         parts = 1 if self.sums else len(self.played)
-        torch.div(self.sum, parts, out=self.slots.content["flat"][slot])
+        torch.div(self.sum, parts, out=self.slots.content("flat", slot))
         self.slots.hand_over(slot, self.played)
         self.shared.counters[STEPS] += gradients.steps
         self.sum.zero_()
@@ -129,7 +129,7 @@ class Updater:
         with suppress(Stopped):
             while True:
                 taken = yield from door.through(lambda: take(slots, 1, self.lock))
-                gradients = Gradients(slots.content["flat"][taken[0]], 0, slots.played(taken[0]))
+                gradients = Gradients(slots.content("flat", taken[0]), 0, slots.played(taken[0]))
                 news = Report(self.rank)
                 news.receive((yield from door.push(gradients)))
                 yield from door.through(partial(release, slots, taken, self.lock))

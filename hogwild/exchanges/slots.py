@@ -29,15 +29,17 @@ class Slots:
         self.versions = torch.zeros(count, max_rollouts, dtype=torch.int64)
         self.births = torch.zeros(count, max_rollouts, dtype=torch.float64)
         self.clock = torch.zeros(1, dtype=torch.int64)  # slots filled so far
-        # A tensor for each slot: writing to one must not look like a change of another to autograd.
-        self.content = {name: [torch.zeros_like(like) for _ in range(count)] for name, like in shapes.items()}
+        # One block for all slots: each tensor in shared memory takes a file descriptor, of which there may be few.
+        self.blocks = {name: torch.zeros(count, *like.shape, dtype=like.dtype) for name, like in shapes.items()}
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything by name."""
-        own = {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
-        for name, tensors in self.content.items():
-            own |= {f"{name}.{slot}": tensor for slot, tensor in enumerate(tensors)}
-        return own
+        return {name: value for name, value in vars(self).items() if isinstance(value, Tensor)} | self.blocks
+
+    def content(self, name: str, slot: int) -> Tensor:
+        """What a slot holds under a name."""
+        # `data`, so that writing to one slot does not look to autograd like a change of another.
+        return self.blocks[name].data[slot]
 
     def share(self) -> None:
         """Move everything into shared memory."""

@@ -77,7 +77,7 @@ class TrajectoriesLink(Link):
         steps, envs = contribution.actions.shape
         for name, tensor in contribution.tensors().items():
             part = tuple(slice(size) for size in tensor.shape)
-            self.slots.content[name][slot][part].copy_(tensor)
+            self.slots.content(name, slot)[part].copy_(tensor)
         with self.lock:
             self.slots.hand_over(slot, contribution.played, (steps, envs))
             self.shared.counters[STEPS] += contribution.steps
@@ -88,12 +88,13 @@ def read_slot(slots: Slots, slot: int) -> Rollout:
     """The rollout in a slot; nothing is copied."""
     steps, envs = int(slots.headers[slot, LENGTH]), int(slots.headers[slot, WIDTH])
     tensors: dict[str, Any] = {}
-    for name, content in slots.content.items():
+    for name in slots.blocks:
+        content = slots.content(name, slot)
         if name == "state":
-            tensors[name] = content[slot][:envs]
+            tensors[name] = content[:envs]
         else:
             longer = name in ("observations", "values", "first")
-            tensors[name] = content[slot][: steps + longer, :envs]
+            tensors[name] = content[: steps + longer, :envs]
     return Rollout(**tensors, played=slots.played(slot))
 
 

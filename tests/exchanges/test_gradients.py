@@ -46,7 +46,7 @@ def test_gradients_are_applied_in_the_order_in_which_they_came() -> None:
     for link, value in ((0, 1.0), (1, 2.0), (0, 4.0)):
         setup.links[link].push(gradients(setup.shared, value))
     order = [setup.slots.take(1) for _ in range(3)]
-    values = [setup.slots.content["flat"][slot[0]][0].item() for slot in order if slot]
+    values = [setup.slots.content("flat", slot[0])[0].item() for slot in order if slot]
     assert values == [1.0, 2.0, 4.0]
 
 
