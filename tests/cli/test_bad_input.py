@@ -97,7 +97,8 @@ def test_a_request_that_makes_no_sense_is_refused(tmp_path: Path, arguments: str
         ("eval nosuch --episodes 0", ["--episodes 0"]),
         ("eval nosuch --epsilon 2", ["--epsilon 2"]),
         ("eval nosuch --epsilon 0.1 --greedy", ["--greedy and --epsilon"]),
-        ("bench CartPole-v1 --seconds 0", ["--seconds"]),
+        ("bench CartPole-v1 --seconds=-1", ["--seconds"]),
+        ("bench CartPole-v1 --rounds 0", ["--rounds"]),
     ],
 )
 def test_so_is_one_that_is_refused_just_as_well_in_this_process(
