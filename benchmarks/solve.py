@@ -88,7 +88,7 @@ def solve(env: str, seed: int, goal: float, minutes: float, runs: str, flags: li
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("env", nargs="?", default="pong")
+    parser.add_argument("--env", default="pong")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--goal", type=float, default=20.0)
     parser.add_argument("--minutes", type=float, default=8.0)
