@@ -14,7 +14,7 @@ def available_cores() -> int:
     True
     """
     bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(bound, math.floor(min(core_quota(), bound))))
+    return max(1, math.floor(min(bound, core_quota())))
 
 
 def core_quota(groups: Path = CONTROL_GROUPS, membership: Path = MEMBERSHIP) -> float:
