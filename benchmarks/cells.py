@@ -2,7 +2,7 @@
 
     python benchmarks/cells.py --seeds 3 --steps 500000
 
-Pictures are small (42×42, encoder `compact`), so that all runs fit into an afternoon; everything else is the default of
+Pictures are small (42×40, encoder `compact`), so that all runs fit into an afternoon; everything else is the default of
 the combination. Seeds are the outer loop, so that a machine that slows down for a while slows down all alike. Writes
 `benchmarks/results/cells.json` after every run; `--resume` goes on where it stopped. At the end, or with `--report`
 alone, writes the figure `docs/images/cells.png` and the table in `docs/results/cells.md`.
@@ -23,25 +23,26 @@ ROOT = Path(__file__).parent.parent
 OUTPUT = ROOT / "benchmarks" / "results" / "cells.json"
 PAGE = ROOT / "docs" / "results" / "cells.md"
 BEGIN, END = "<!-- table: written by benchmarks/cells.py -->", "<!-- end of table -->"
-SMALL = ["--image-size", "42", "--encoder", "compact"]
-PPO = ["--objective", "ppo"]
+SMALL = ["--image-size", "42", "--image-width", "40", "--encoder", "compact"]
+A3C, PPO, VTRACE = (["--objective", name] for name in ("a3c", "ppo", "vtrace"))
 CELLS = {
-    "a3c × weights, lock-free": [],
-    "a3c × weights, taking turns": ["--lock", "turns"],
+    "a3c × weights, lock-free": A3C,
+    "a3c × weights, taking turns": [*A3C, "--lock", "turns"],
     "ppo × weights": PPO,
-    "a3c × gradients": ["--exchange", "gradients"],
-    "a3c × gradients, delayed": ["--exchange", "gradients", "--accumulate", "4", "--pull-every", "4"],
+    "a3c × gradients": [*A3C, "--exchange", "gradients"],
+    "a3c × gradients, delayed": [*A3C, "--exchange", "gradients", "--accumulate", "4", "--pull-every", "4"],
     "ppo × trajectories": [*PPO, "--exchange", "trajectories"],
-    "vtrace × trajectories": ["--objective", "vtrace", "--exchange", "trajectories"],
-    "a2c × barrier": ["--exchange", "barrier"],
+    "vtrace × trajectories": [*VTRACE, "--exchange", "trajectories"],
+    "a2c × barrier": [*A3C, "--exchange", "barrier"],
 }
 RETURNS = (-19, -15, -10, 0, 10, 18)
 
 
 def train(name: str, seed: int, steps: int, runs: str) -> dict[str, Any]:
     folder = f"{''.join(c if c.isalnum() else '-' for c in name)}-seed{seed}"
-    flags = ["--steps", str(steps), "--seed", str(seed), "--runs", runs, "--name", folder, "--overwrite", "--quiet"]
-    subprocess.run([sys.executable, "-m", "hogwild", "train", "pong", *SMALL, *flags, *CELLS[name]], check=True)
+    flags = ["train", "pong", *SMALL, *CELLS[name], "--steps", str(steps), "--seed", str(seed)]
+    place = ["--runs", runs, "--name", folder, "--overwrite", "--quiet"]
+    subprocess.run([sys.executable, "-m", "hogwild", *flags, *place], check=True)
     run = Run(folder, runs)
     rows, meta = run.metrics(), read_json(run.folder.meta)
     whole = [row for row in rows if row.get("episode/count", 0) >= 20]
@@ -61,7 +62,7 @@ def train(name: str, seed: int, steps: int, runs: str) -> dict[str, Any]:
         "lag": round(statistics.mean(r["async/lag"] for r in rows if "async/lag" in r), 2),
         "waiting": round(statistics.mean(r.get("time/waiting", 0.0) for r in rows), 3),
         "reached": reached,
-        "command": meta["command"],
+        "command": " ".join(["hogwild", *flags]),
         "revision": (meta["git"] or {}).get("revision"),
         "machine": meta["machine"],
         "curve": [
