@@ -16,6 +16,7 @@ from hogwild.policies.spec import PolicySpec
 from hogwild.validate import problems
 
 Layers = dict[str, dict[str, Any]]  # settings by where they come from
+OURS = "this package"  # the source of presets that stand on the defaults; others are whole agents
 STOP_RULES = ("steps", "minutes", "until_return")
 
 
@@ -105,8 +106,8 @@ def merge(sources: Layers) -> Settings:
 def layers(env: str = "", preset: str = "", file: str = "", **changes: Any) -> Layers:
     """What each layer says, by where it comes from; the later wins.
 
-    >>> [source for source, values in layers("pong", preset="ik-pong", entropy=0.02).items() if values]
-    ['the defaults for atari', 'preset ik-pong', 'given']
+    >>> [source for source, values in layers("Breakout", preset="atari-vtrace", entropy=0.02).items() if values]
+    ['the defaults for atari', 'the defaults for atari-vtrace', 'preset atari-vtrace', 'given']
     """
     from_file = _checked(read_file(file), f"'{file}'") if file else {}
     from_file.pop("name", None)  # another run's config.toml has its settings, not its place
@@ -119,21 +120,31 @@ def layers(env: str = "", preset: str = "", file: str = "", **changes: Any) -> L
     named = Settings().update(**given)
     if not named.env:
         return explicit
-    return _defaults(named, given, with_game=not preset) | explicit
+    whole = bool(preset) and about_preset(preset).get("source", OURS) != OURS
+    found = {} if whole else _defaults(named, given, with_game=not preset)
+    if any(rule in given for rule in STOP_RULES):  # who gives a stop rule wants that one
+        found = {name: {k: v for k, v in values.items() if k not in STOP_RULES} for name, values in found.items()}
+    elif (goal := solved_at(plan_env(named))) is not None:
+        found |= {"where it counts as solved": {"until_return": goal}}
+    return found | explicit
 
 
 def _defaults(named: Settings, given: dict[str, Any], with_game: bool) -> Layers:
-    """Defaults for what was not given; a preset is a whole agent, and a game's own tuning is not its."""
+    """Our own defaults for what was not given."""
+    if "objective" not in given:
+        named = named.update(objective=_family_objective(named))
     found = {f"the defaults for {name}": read_preset(name) for name in default_presets(named, with_game)}
     for values in found.values():
-        values.pop("objective", None)  # that one was chosen, not found
+        if "objective" in given:
+            values.pop("objective", None)
         if "envs" in given and "minibatches" in values:  # fewer environments cannot be split into as many parts
             values["minibatches"] = min(values["minibatches"], *named.environment.envs)
-    if not any(rule in given for rule in STOP_RULES):
-        goal = solved_at(plan_env(named))
-        return found | ({} if goal is None else {"where it counts as solved": {"until_return": goal}})
-    # Who gives a stop rule wants that one.
-    return {name: {k: v for k, v in values.items() if k not in STOP_RULES} for name, values in found.items()}
+    return found
+
+
+def _family_objective(named: Settings) -> str:
+    """What is optimised in an environment of this family, if nobody says."""
+    return read_preset(default_presets(named)[0]).get("objective", named.objective.objective)
 
 
 def _checked(values: dict[str, Any], source: str) -> dict[str, Any]:
