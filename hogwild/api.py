@@ -7,7 +7,8 @@ from hogwild.agent import Agent
 from hogwild.config.settings import Settings
 from hogwild.display import Silent
 from hogwild.evaluation import Evaluation, evaluate
-from hogwild.resolve import layer, read_file
+from hogwild.probe import fit
+from hogwild.resolve import is_open, layers, merge, read_file
 from hogwild.runs.find import find_checkpoint, find_run
 from hogwild.runs.folder import RunFolder, read_json
 from hogwild.runs.writers import EPISODE_COLUMNS, read_episodes, read_rows
@@ -75,8 +76,9 @@ def train(env: str, *, preset: str = "", file: str = "", overwrite: bool = False
     ...     train("CartPole-v1", steps=200, engine="inline", workers=1, runs=folder, name="tiny").name
     'tiny'
     """
-    outcome = start_training(layer(env, preset, file, **settings), Silent(), overwrite)
-    return Run(outcome.folder)
+    sources = layers(env, preset, file, **settings)
+    chosen = fit(merge(sources))[0] if is_open(sources, "envs") else merge(sources)
+    return Run(start_training(chosen, Silent(), overwrite).folder)
 
 
 def load(

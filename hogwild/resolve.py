@@ -129,6 +129,15 @@ def layers(env: str = "", preset: str = "", file: str = "", **changes: Any) -> L
     return found | explicit
 
 
+def is_open(sources: Layers, name: str) -> bool:
+    """Whether nobody chose a setting: nothing but our own defaults says what it is.
+
+    >>> is_open(layers("pong"), "envs"), is_open(layers("pong", envs=4), "envs")
+    (True, False)
+    """
+    return not any(name in values for source, values in sources.items() if not source.startswith("the defaults"))
+
+
 def _defaults(named: Settings, given: dict[str, Any], with_game: bool) -> Layers:
     """Our own defaults for what was not given."""
     if "objective" not in given:
@@ -144,7 +153,7 @@ def _defaults(named: Settings, given: dict[str, Any], with_game: bool) -> Layers
 
 def _family_objective(named: Settings) -> str:
     """What is optimised in an environment of this family, if nobody says."""
-    return read_preset(default_presets(named)[0]).get("objective", named.objective.objective)
+    return str(read_preset(default_presets(named)[0]).get("objective", named.objective.objective))
 
 
 def _checked(values: dict[str, Any], source: str) -> dict[str, Any]:

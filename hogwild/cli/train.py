@@ -22,7 +22,7 @@ from hogwild.config.settings import (
     setting_groups,
 )
 from hogwild.errors import HogwildError, UsageError
-from hogwild.resolve import Layers, Resolved, layers, merge, resolve
+from hogwild.resolve import Layers, Resolved, is_open, layers, merge, resolve
 from hogwild.validate import doubts
 
 
@@ -72,10 +72,12 @@ class Train:
 def main(arguments: list[str]) -> int:
     """Train."""
     given, base = read_arguments(arguments)
-    settings = given.settings()
     if given.dry_run:
-        print_plan(resolve(settings), given, base)
+        print_plan(resolve(given.settings()), given, base)
         return 0
+    if is_open(base, "envs") and "envs" not in typed(arguments, Settings().flat()):
+        given = fitted(given)
+    settings = given.settings()
     if given.seeds != 1:
         return train_seeds(given)
     from hogwild.runs.folder import RunFolder
@@ -90,6 +92,16 @@ def main(arguments: list[str]) -> int:
     if given.json:
         print(json.dumps(dataclasses.asdict(outcome), default=str))
     return 128 + outcome.signal if outcome.signal else 0
+
+
+def fitted(given: Train) -> Train:
+    """Arguments with the number of environments that a short probe of this machine chose; says why."""
+    from hogwild.probe import fit
+
+    settings, why = fit(given.settings())
+    if why and not (given.quiet or given.json):
+        print(f"machine      {why}")
+    return given.with_settings(settings)
 
 
 def train_seeds(given: Train) -> int:
