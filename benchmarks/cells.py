@@ -16,13 +16,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from pages import ROOT, replace_table
+
 from hogwild.api import Run
 from hogwild.runs.folder import read_json
 
-ROOT = Path(__file__).parent.parent
 OUTPUT = ROOT / "benchmarks" / "results" / "cells.json"
-PAGE = ROOT / "docs" / "results" / "cells.md"
-BEGIN, END = "<!-- table: written by benchmarks/cells.py -->", "<!-- end of table -->"
 SMALL = ["--image-size", "42", "--image-width", "40", "--encoder", "compact"]
 A3C, PPO, VTRACE = (["--objective", name] for name in ("a3c", "ppo", "vtrace"))
 CELLS = {
@@ -130,8 +129,6 @@ def main() -> None:
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--report", action="store_true")
     arguments = parser.parse_args()
-    before, rest = PAGE.read_text().split(BEGIN)
-    after = rest.split(END)[1]
     results = json.loads(OUTPUT.read_text()) if (arguments.resume or arguments.report) and OUTPUT.exists() else []
     if not arguments.report and any(r["asked"] != arguments.steps for r in results):
         parser.error(f"{OUTPUT.name} has runs with another number of steps; leave out --resume.")
@@ -145,7 +142,7 @@ def main() -> None:
             OUTPUT.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
     plot(results, ROOT / "docs" / "images" / "cells.png")
     print(table(results))
-    PAGE.write_text(f"{before}{BEGIN}\n{table(results)}\n{END}{after}")
+    replace_table("cells.md", "benchmarks/cells.py", table(results))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Playing: a policy drives a batch of environments and records what happens."""
 
 import time
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -11,6 +11,18 @@ from hogwild.envs.batch import EnvBatch, Step
 from hogwild.maths import categorical
 from hogwild.policies.policy import Policy
 from hogwild.rollout import Played, Rollout
+
+
+class Onlooker(Protocol):
+    """Somebody who looks on while a worker plays."""
+
+    def is_there(self) -> bool:
+        """Whether it is worth showing anything; asked before every rollout."""
+        ...
+
+    def see(self, **fields: Any) -> None:
+        """What happened in the first environment; the fields are those of `hogwild.live.mailbox.moment_dtype`."""
+        ...
 
 
 class Actor:
@@ -52,6 +64,8 @@ class Actor:
         self.episodes: list[tuple[float, int]] = []
         self.env_seconds = 0.0
         self.act_seconds = 0.0
+        self.onlooker: Onlooker | None = None
+        self.all_log_probs = torch.zeros(n, batch.spec.num_actions, device=device)  # of the last step
 
     def reset(self, seeds: list[int]) -> None:
         """Start all environments, each with its own seed."""
@@ -68,6 +82,7 @@ class Actor:
         start_state = self.state.clone()
         uniform = torch.rand(self.steps, self.batch.num_envs, generator=self.generator).to(self.policy.device)
         self.episodes = []
+        is_watched = self.onlooker is not None and self.onlooker.is_there()
         with self.policy.frozen():
             for t in range(self.steps):
                 actions = self._act(t, uniform[t])
@@ -75,6 +90,9 @@ class Actor:
                 step = self.batch.step(actions.cpu().numpy())
                 env_seconds += time.perf_counter() - before
                 self._record(t, step)
+                if is_watched:
+                    self._show(t, step)
+                self._end_games(step)
             self._value_next()
         self.env_seconds = env_seconds
         self.act_seconds = time.perf_counter() - started - env_seconds
@@ -96,6 +114,7 @@ class Actor:
     def _act(self, t: int, uniform: Tensor) -> Tensor:
         out = self.policy(self.observations[t : t + 1], self.state, self.first[t : t + 1])
         self.state = out.state
+        self.all_log_probs = out.log_probs[0]
         actions = categorical.sample(out.log_probs[0], uniform)
         self.actions[t] = actions
         self.log_probs[t] = categorical.log_probability(out.log_probs[0], actions)
@@ -117,10 +136,26 @@ class Actor:
         self.final_value[t] = 0.0
         if step.truncated.any():
             self._value_final(t, step)
+
+    def _end_games(self, step: Step) -> None:
         for index in np.flatnonzero(step.game_over):
             self.episodes.append((float(self.returns[index]), int(self.lengths[index])))
             self.returns[index] = 0.0
             self.lengths[index] = 0
+
+    def _show(self, t: int, step: Step) -> None:
+        """Let the onlooker see what happened in the first environment."""
+        assert self.onlooker is not None
+        self.onlooker.see(
+            observation=self.observations[t, 0].cpu().numpy(),
+            probabilities=self.all_log_probs[0].exp().cpu().numpy(),
+            value=self.values[t, 0].item(),
+            action=self.actions[t, 0].item(),
+            reward=step.rewards[0],
+            score=self.returns[0],
+            length=self.lengths[0],
+            over=step.game_over[0],
+        )
 
     def _value_final(self, t: int, step: Step) -> None:
         """Value of the real last observation of episodes that were cut off, with the memory that led to it."""

@@ -70,7 +70,7 @@ class Agent:
         >>> int(action) in (0, 1), state
         (True, None)
         """
-        batch, is_single = self._batch_of(np.asarray(observation))
+        batch, is_single = self.batch_of(np.asarray(observation))
         memory = self.policy.initial_state(len(batch))
         if state is not None:
             memory = torch.from_numpy(np.asarray(state[0], dtype=np.float32))
@@ -87,7 +87,7 @@ class Agent:
             return log_probs.argmax(-1)
         return categorical.sample(log_probs, torch.rand(len(log_probs), generator=self.generator))
 
-    def _batch_of(self, observation: np.ndarray) -> tuple[np.ndarray, bool]:
+    def batch_of(self, observation: np.ndarray) -> tuple[np.ndarray, bool]:
         """The observations as the policy wants them, and whether it was a single one."""
         seen = self.spec.observation_shape
         for shape in (self.layout.shape, seen):

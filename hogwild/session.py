@@ -34,8 +34,9 @@ ENGINES: dict[str, Callable[[Crew], Engine]] = {
 class Session:
     """Shared weights and the engine that changes them."""
 
-    def __init__(self, resolved: Resolved, tape: Path | None = None) -> None:
-        """`tape` is the folder in which the order of events is written down, if any."""
+    def __init__(self, resolved: Resolved, tape: Path | None = None, live: Path | None = None) -> None:
+        """`tape` is the folder in which the order of events is written down, `live` the one in which workers show
+        their games, if any."""
         self.resolved = resolved
         self.settings = resolved.settings
         self.workers = self.settings.execution.workers
@@ -48,10 +49,11 @@ class Session:
             self.shared.counters[READY] = 1
         self.incarnation = 0
         self._saved_engine: dict[str, Any] | None = None
+        self.live = live
         self.engine: Engine = self._make_engine([], tape)
 
     def _make_engine(self, carried: list[Carried], tape: Path | None = None) -> Engine:
-        crew = Crew(self.settings, self.shared, self.incarnation, carried, tape)
+        crew = Crew(self.settings, self.shared, self.incarnation, carried, tape, self.live)
         return ENGINES[self.settings.execution.engine](crew)
 
     def counts(self) -> tuple[int, int]:
@@ -76,16 +78,20 @@ class Session:
             for rank in range(self.workers)
         }
 
+    def weights(self) -> dict[str, np.ndarray]:
+        """The weights of this moment by their names."""
+        return {name: view.numpy() for name, view in self.layout.views(finite_copy(self.shared.weights))}
+
     def checkpoint(self) -> Checkpoint:
         """Everything needed to go on."""
-        views = dict(self.layout.views(finite_copy(self.shared.weights)))
+        weights = self.weights()
         learner = {k: v.cpu().numpy().copy() for k, v in self.shared.tensors().items() if k != "weights"}
         state: dict[str, Any] = {
             "incarnation": self.incarnation,
             "carried": self.engine.carried(),
             "engine": self.engine.save(),
         }
-        return Checkpoint({k: v.numpy() for k, v in views.items()}, learner, state)
+        return Checkpoint(weights, learner, state)
 
     def load(self, checkpoint: Checkpoint) -> None:
         """Take over a checkpoint; one that does not fit the settings is refused."""

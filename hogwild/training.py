@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import os
+import shutil
 import signal
 import threading
 import time
@@ -17,6 +18,7 @@ from hogwild.config.settings import Settings
 from hogwild.display import Display, Outcome
 from hogwild.engines.engine import Engine
 from hogwild.errors import HogwildError
+from hogwild.live.weights import WeightsOutbox
 from hogwild.progress import Progress
 from hogwild.resolve import Resolved, read_file, resolve
 from hogwild.runs.checkpoint import Checkpoint, newest_checkpoint, remove_old, tidy, write_checkpoint
@@ -38,7 +40,10 @@ class Training:
         self.folder = folder
         self.display = display
         self.progress = Progress(resolved.plan.frames_per_step)
-        self.session = Session(resolved, folder.tape if self.settings.execution.record_schedule else None)
+        self.session = Session(
+            resolved, folder.tape if self.settings.execution.record_schedule else None, folder.live.absolute()
+        )
+        self.live_weights = WeightsOutbox(folder.live)
         self.engine: Engine = self.session.engine
         self.resumed_at: int | None = None
         self.best_mean, self.best_checkpoint = -math.inf, ""
@@ -83,6 +88,7 @@ class Training:
             raise
         finally:
             self.engine.kill()
+            shutil.rmtree(self.folder.live, ignore_errors=True)
             self.display.close()
 
     def _loop(self, writer: RunWriter) -> str:
@@ -97,6 +103,8 @@ class Training:
             if now - last_row >= run.log_seconds:
                 last_row = now
                 row = self._write_row(writer)
+                if self.live_weights.is_wanted():
+                    self.live_weights.put(self.session.weights(), self.progress.steps)
             if now - last_checkpoint >= run.checkpoint_seconds:
                 self._save()
                 last_checkpoint = time.monotonic()

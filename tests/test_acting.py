@@ -120,6 +120,45 @@ def test_games_that_span_rollouts_are_reported_whole() -> None:
     assert episodes == [(7.0, 7)] * 3
 
 
+class Watching:
+    """Keeps all that it sees."""
+
+    def __init__(self) -> None:
+        self.there, self.seen = True, []  # type: ignore[var-annotated]
+
+    def is_there(self) -> bool:
+        return self.there
+
+    def see(self, **fields: Any) -> None:
+        self.seen.append({name: np.array(value) for name, value in fields.items()})
+
+
+def test_an_onlooker_sees_what_happened_in_the_first_environment() -> None:
+    batch = GymnasiumBatch("CartPole-v1", lambda: gymnasium.make("CartPole-v1"), 3)
+    policy = Policy(batch.spec, PolicySettings(memory="gru", memory_size=8))
+    actor = Actor(policy, batch, 40, seed=0)
+    actor.reset([1, 2, 3])
+    watching = Watching()
+    actor.onlooker = watching
+    rollout = actor.collect(0)
+    assert len(watching.seen) == 40
+    for t, moment in enumerate(watching.seen):
+        assert (moment["observation"] == rollout.observations[t, 0].numpy()).all()
+        assert moment["action"] == rollout.actions[t, 0]
+        assert moment["value"] == pytest.approx(rollout.values[t, 0].item())
+        assert moment["probabilities"].sum() == pytest.approx(1.0)
+        taken = moment["probabilities"][moment["action"]]
+        assert np.log(taken) == pytest.approx(rollout.log_probs[t, 0].item(), abs=1e-5)
+        assert moment["over"] == (rollout.terminated[t, 0] | rollout.truncated[t, 0])
+    ends = [moment for moment in watching.seen if moment["over"]]
+    assert ends, "a game of an untrained agent is shorter than that"
+    assert (float(ends[0]["score"]), int(ends[0]["length"])) in rollout.episodes
+    assert watching.seen[int(ends[0]["length"])]["length"] == 1, "the next game counts anew"
+    watching.there = False
+    actor.collect(1)
+    assert len(watching.seen) == 40
+
+
 def test_log_probabilities_are_those_of_the_actions_taken() -> None:
     batch = GymnasiumBatch("CartPole-v1", lambda: gymnasium.make("CartPole-v1"), 3)
     policy = Policy(batch.spec, PolicySettings(memory="gru", memory_size=8))

@@ -13,7 +13,7 @@ import hogwild
 PACKAGE = Path(hogwild.__file__).parent
 # Rooms from the ground up: a module may import from its own room and from those before it.
 ROOMS = [
-    ["hogwild.errors", "hogwild.machine"],
+    ["hogwild.errors", "hogwild.machine", "hogwild.live"],
     ["hogwild.config"],
     ["hogwild.maths", "hogwild.threads"],
     ["hogwild.policies"],
@@ -36,6 +36,7 @@ ROOMS = [
         "hogwild.tuning",
         "hogwild.api",
     ],
+    ["hogwild.watching"],
     ["hogwild.comparison_runs", "hogwild.comparison", "hogwild.comparison_report"],
     ["hogwild.cli"],
     ["hogwild.__init__", "hogwild.__main__"],

@@ -11,6 +11,7 @@ from hogwild.exchanges.make import SERVERS, Server, make_link, make_servers
 from hogwild.exchanges.shared import STEPS, STOP, SharedWeights
 from hogwild.exchanges.tape import Lock, Tape
 from hogwild.link import Link
+from hogwild.live.mailbox import Outbox
 from hogwild.worker import Worker
 
 Carried = list[dict[str, float]]
@@ -25,6 +26,7 @@ class Crew:
     incarnation: int = 0
     carried: list[Carried] = field(default_factory=list)  # what each worker's preprocessing has learned
     tape: Path | None = None  # folder in which the order of events is written down
+    live: Path | None = None  # folder in which workers show their games to whoever looks on
 
     @property
     def workers(self) -> int:
@@ -39,7 +41,12 @@ class Crew:
 
     def worker(self, rank: int) -> Worker:
         """One worker with its environments."""
-        return Worker(self.settings, rank, self.incarnation, self.carried_of(rank))
+        worker = Worker(self.settings, rank, self.incarnation, self.carried_of(rank))
+        if self.live is not None:
+            spec = worker.batch.spec
+            shape, dtype = spec.observation_shape, spec.observation_dtype
+            worker.actor.onlooker = Outbox(self.live, rank, shape, dtype, spec.num_actions)
+        return worker
 
     def carried_of(self, rank: int) -> Carried:
         """What the preprocessing of one worker has learned before."""

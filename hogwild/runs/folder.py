@@ -30,6 +30,7 @@ class RunFolder:
         self.log = path / "log.txt"
         self.checkpoints = path / "checkpoints"
         self.tape = path / "tape"
+        self.live = path / "live"
         self._lock: int | None = None
 
     def create(self, overwrite: bool = False) -> None:

@@ -1,7 +1,7 @@
 """Training speed beside other libraries: the same game, the same cores, in turns.
 
     make bench-peers                                  # installs the peers, three rounds, about an hour
-    python benchmarks/peers/run.py --rounds 1 sb3 hogwild   # some of them
+    python benchmarks/peers.py --rounds 1 sb3 hogwild   # some of them
 
 Every library gets a virtual environment of its own under `.peers/`. All settings of all libraries are run once in each
 round, one after the other, so that a machine that slows down for a while slows down all alike. What counts are steps
@@ -23,11 +23,9 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from pages import ROOT, replace_table
 
-ROOT = Path(__file__).parent.parent.parent
 OUTPUT = ROOT / "benchmarks" / "results" / "peers.json"
-PAGE = ROOT / "docs" / "results" / "peers.md"
-BEGIN, END = "<!-- table: written by benchmarks/peers/run.py -->", "<!-- end of table -->"
 TORCH = "torch==2.13.0"
 REQUIREMENTS = {
     "sb3": [TORCH, "stable-baselines3==2.9.2", "ale-py==0.12.1", "opencv-python-headless"],
@@ -107,7 +105,7 @@ def python_of(library: str) -> str:
 
 def measure(setting: Setting, seconds: float, warm_up: float) -> dict[str, Any]:
     """Run one setting; steps per second, cores kept busy and memory of all its processes."""
-    script = Path(__file__).with_name(f"peer_{setting.library}.py")
+    script = Path(__file__).parent / "peer_scripts" / f"peer_{setting.library}.py"
     command = [python_of(setting.library), str(script), *setting.flags]
     command += ["--seconds", str(seconds), "--warm-up", str(warm_up)]
     # As the libraries come: they choose their threads themselves. Ours starts a process for every core.
@@ -204,9 +202,8 @@ def main() -> None:
             machine = {"cores": os.cpu_count(), "processor": platform.processor() or platform.machine()}
             OUTPUT.write_text(json.dumps({"machine": machine, "results": results}, indent=1, ensure_ascii=False) + "\n")
     plot(results, ROOT / "docs" / "images" / "peers.png")
-    before, rest = PAGE.read_text().split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{table(results)}\n{END}{rest.split(END)[1]}")
     print(table(results))
+    replace_table("peers.md", "benchmarks/peers.py", table(results))
 
 
 if __name__ == "__main__":

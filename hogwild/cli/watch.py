@@ -1,0 +1,156 @@
+"""`hogwild watch [RUN]`"""
+
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from hogwild.cli.arguments import RunName, parse
+from hogwild.errors import UsageError
+
+if TYPE_CHECKING:
+    from hogwild.runs.folder import RunFolder
+    from hogwild.watching.terminal import Terminal
+    from hogwild.watching.views import View
+
+SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+FRAMES = 30.0  # a second, at most: terminals are not faster
+KEYS = "space pause · + − speed · w next worker · s spectator · q quit"
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Watch agents play, in the terminal. Start and stop it at any time: training does not notice.
+
+    Keys: space pauses, + and - change the speed, w goes to the next worker, s to the spectator, q quits.
+    """
+
+    run: RunName = ""
+    """Name or path of a run, or 'latest'; if none is named, the newest one that is training now."""
+    worker: tuple[int, ...] = ()
+    """Show what these workers are playing, side by side, as their networks receive it."""
+    spectator: bool = False
+    """Show a game of its own in full colour, played with the newest weights."""
+    graphics: Literal["auto", "kitty", "sixel", "blocks"] = "auto"
+    """How to draw: what the terminal knows best, or this."""
+    seconds: float = 0.0
+    """Stop after so many seconds (0: when q is pressed)."""
+    runs: str = "runs"
+    """Folder that holds all runs."""
+
+
+def main(arguments: list[str]) -> int:
+    """Watch."""
+    given = parse(Watch, "watch", arguments)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "hogwild watch draws in a terminal, and this is none. A film: hogwild eval RUN --video game.mp4"
+        )
+    folder = find(given)
+    from hogwild.watching.terminal import Terminal
+
+    terminal = Terminal()
+    show = Show(given, folder, terminal)
+    with terminal.taken():
+        if given.graphics != "auto":
+            terminal.graphics = given.graphics
+        show.run()
+    return 0
+
+
+def find(given: Watch) -> "RunFolder":
+    """The run to watch."""
+    from hogwild.runs.find import find_run, list_runs
+
+    if given.run:
+        return find_run(given.run, given.runs)
+    live = [folder for folder in list_runs(given.runs) if folder.is_live()]
+    if not live:
+        raise UsageError(f"No run in '{given.runs}' is training now. An earlier one: hogwild watch latest")
+    return max(live, key=lambda folder: folder.config.stat().st_mtime)
+
+
+class Show:
+    """The loop of a viewer: keys, views, screen."""
+
+    def __init__(self, given: Watch, folder: "RunFolder", terminal: "Terminal") -> None:
+        from hogwild.api import Run
+
+        self.given, self.folder, self.terminal = given, folder, terminal
+        self.workers = Run(folder.path).settings.execution.workers
+        wrong = [rank for rank in given.worker if not 0 <= rank < self.workers]
+        if wrong:
+            raise UsageError(f"--worker {wrong[0]}: the run has workers 0 to {self.workers - 1}.")
+        if given.worker and not folder.is_live():
+            raise UsageError(f"Run '{folder.path}' is not training now; --spectator plays with its last weights.")
+        self.speed, self.paused, self.over = 2, False, False
+        self.views = self.choose()
+
+    def choose(self) -> "list[View]":
+        """The views that were asked for; workers if there are any at work."""
+        if self.given.spectator or not self.folder.is_live():
+            return [self.spectator()]
+        return [self.worker(rank) for rank in self.given.worker or (0,)]
+
+    def worker(self, rank: int) -> "View":
+        """The view of one worker."""
+        from hogwild.watching.views import make_worker_view
+
+        return make_worker_view(self.folder, rank)
+
+    def spectator(self) -> "View":
+        """A game of its own."""
+        from hogwild.watching.views import SpectatorView, newest_agent
+
+        return SpectatorView(self.folder, newest_agent(self.folder, lambda: time.sleep(0.2)))
+
+    def run(self) -> None:
+        """Show scenes until somebody has seen enough."""
+        from hogwild.watching.layout import draw
+        from hogwild.watching.terminal import BEGIN, END
+
+        scenes = [view.look(live=True) for view in self.views]
+        started, size = time.monotonic(), self.terminal.size
+        while not self.over:
+            begun = time.monotonic()
+            if self.given.seconds and begun - started > self.given.seconds:
+                return
+            if not self.paused:
+                found = [view.look(live=self.speed >= 2) for view in self.views]
+                kept = scenes if len(scenes) == len(found) else [None] * len(found)
+                scenes = [new or old for new, old in zip(found, kept, strict=True)]
+            clear = "\x1b[2J" if self.terminal.size != size else ""
+            size = self.terminal.size
+            screen = draw(scenes, size, self.terminal.graphics, self.terminal.cell, self.status())
+            self.terminal.write(BEGIN + clear + screen + END)
+            pause = 1 / min(FRAMES, self.views[0].steps_per_second * SPEEDS[self.speed])
+            self.press(self.terminal.keys(pause - (time.monotonic() - begun)))
+
+    def status(self) -> str:
+        """The last line."""
+        from hogwild.runs.find import summarise
+
+        summary = summarise(self.folder)
+        mean = summary["return_mean"]
+        shown = "" if mean is None else f" · mean return {mean:.2f}"
+        speed = "paused" if self.paused else f"{SPEEDS[self.speed]:g}×"
+        return f"{self.folder.name}: {summary['state']}, {summary['steps']:,} steps{shown} · {speed} · {KEYS}"
+
+    def press(self, keys: str) -> None:
+        """Do what the keys say."""
+        for key in keys:
+            if key in "qQ\x03\x04":
+                self.over = True
+            elif key == " ":
+                self.paused = not self.paused
+            elif key in "+=":
+                self.speed = min(self.speed + 1, len(SPEEDS) - 1)
+            elif key in "-_":
+                self.speed = max(self.speed - 1, 0)
+            elif key in "wW" and self.folder.is_live():
+                self.views = [self.worker((getattr(self.views[0], "rank", -1) + 1) % self.workers)]
+            elif key in "sS":
+                self.views = [self.spectator()]
+            else:
+                continue
+            self.terminal.write("\x1b[2J")

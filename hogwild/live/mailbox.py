@@ -1,0 +1,163 @@
+"""How a worker shows its game to whoever looks on, through two small files in the run's folder.
+
+A viewer touches `worker-0.wanted` every second. Before each rollout the worker looks at that file's age, which costs it
+a few microseconds; while it is fresh, every step of the worker's first environment goes into `worker-0.frames`, a ring
+of moments in memory that both have mapped. Viewers only read: none can hold up the worker, and one that dies is
+forgotten after a few seconds.
+"""
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+FRESH_SECONDS = 4.0
+RING = 128  # moments
+HEADER = 4096  # bytes in front of them
+
+
+def moment_dtype(shape: tuple[int, ...], dtype: str, num_actions: int) -> np.dtype[Any]:
+    """One step of one environment: what the policy saw, what it thought of it, and what came of it."""
+    return np.dtype(
+        [
+            ("number", np.int64),  # counts from 1; 0 while it is being written
+            ("time", np.float64),  # on the clock `time.time`
+            ("observation", np.dtype(dtype), shape),
+            ("probabilities", np.float32, (num_actions,)),
+            ("value", np.float32),
+            ("action", np.int64),
+            ("reward", np.float32),  # raw
+            ("score", np.float64),  # raw return of the game so far, this reward included
+            ("length", np.int64),  # steps of the game so far, this one included
+            ("over", np.bool_),  # the game ended with this step
+        ]
+    )
+
+
+def touch(path: Path) -> None:
+    """Say that somebody looks on."""
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+
+
+def is_fresh(path: Path) -> bool:
+    """Whether somebody looked on a moment ago."""
+    try:
+        return time.time() - os.stat(path).st_mtime < FRESH_SECONDS
+    except OSError:
+        return False
+
+
+def wanted_file(folder: Path, rank: int) -> Path:
+    """What viewers of a worker touch."""
+    return folder / f"worker-{rank}.wanted"
+
+
+def frames_file(folder: Path, rank: int) -> Path:
+    """Where a worker shows its game."""
+    return folder / f"worker-{rank}.frames"
+
+
+class Outbox:
+    """The worker's side."""
+
+    def __init__(self, folder: Path, rank: int, shape: tuple[int, ...], dtype: str, num_actions: int) -> None:
+        self.folder, self.rank = folder, rank
+        self.wanted = os.fspath(wanted_file(folder, rank))
+        self.layout = {"shape": list(shape), "dtype": dtype, "num_actions": num_actions}
+        self.kind = moment_dtype(shape, dtype, num_actions)
+        self.ring: np.ndarray | None = None
+        self.number = 0
+
+    def is_there(self) -> bool:
+        """Whether somebody looks on; asked before every rollout, so nearly free while nobody does."""
+        try:
+            there = time.time() - os.stat(self.wanted).st_mtime < FRESH_SECONDS
+        except OSError:
+            there = False
+        if there and self.ring is None:
+            self.ring = self._make_ring()
+        elif not there and self.ring is not None:
+            self.close()
+        return there
+
+    def _make_ring(self) -> np.ndarray:
+        """A new file each time: one that viewers of an earlier process still have open stays as it was."""
+        path = frames_file(self.folder, self.rank)
+        new = path.with_suffix(f".{os.getpid()}")
+        with open(new, "wb") as file:
+            file.write(json.dumps(self.layout).encode().ljust(HEADER))
+            file.truncate(HEADER + RING * self.kind.itemsize)
+        os.replace(new, path)
+        self.number = 0
+        return np.memmap(path, self.kind, "r+", HEADER, (RING,))
+
+    def see(self, **fields: Any) -> None:
+        """Show one step; the fields are those of a moment."""
+        if self.ring is None:
+            return
+        self.number += 1
+        moment = self.ring[self.number % RING]
+        moment["number"] = 0
+        for name, value in fields.items():
+            moment[name] = value
+        moment["time"] = time.time()
+        moment["number"] = self.number
+
+    def close(self) -> None:
+        """Nobody looks any more."""
+        self.ring = None
+        with contextlib.suppress(OSError):
+            frames_file(self.folder, self.rank).unlink()
+
+
+class Inbox:
+    """A viewer's side: the moments of one worker, in their order, as far as the ring still has them."""
+
+    def __init__(self, folder: Path, rank: int) -> None:
+        self.folder, self.rank = folder, rank
+        self.path = frames_file(folder, rank)
+        self.ring: np.ndarray | None = None
+        self.file = 0  # its inode: a worker that was started anew has another
+        self.seen = 0
+        self.touched = -FRESH_SECONDS
+
+    def look(self) -> None:
+        """Go on looking: to be called at least every second."""
+        now = time.monotonic()
+        if now - self.touched < 1.0:
+            return
+        self.touched = now
+        touch(wanted_file(self.folder, self.rank))
+        self._open()
+
+    def _open(self) -> None:
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            self.ring = None
+            return
+        if self.ring is not None and status.st_ino == self.file:
+            return
+        with open(self.path, "rb") as file:
+            layout = json.loads(file.read(HEADER))
+        kind = moment_dtype(tuple(layout["shape"]), layout["dtype"], layout["num_actions"])
+        self.ring = np.memmap(self.path, kind, "r", HEADER, (RING,))
+        self.file, self.seen = status.st_ino, 0
+
+    def moments(self, most: int = RING) -> Iterator[np.ndarray]:
+        """The moments since the last call, the newest `most` of them; each is a copy."""
+        if self.ring is None:
+            return
+        newest = int(self.ring["number"].max())
+        # The oldest few are about to be overwritten.
+        for number in range(max(self.seen, newest - min(most, RING - 8)) + 1, newest + 1):
+            moment = self.ring[number % RING].copy()
+            if moment["number"] == number == self.ring[number % RING]["number"]:
+                self.seen = number
+                yield moment
