@@ -36,7 +36,7 @@ ROOMS = [
         "hogwild.tuning",
         "hogwild.api",
     ],
-    ["hogwild.watching"],
+    ["hogwild.watching", "hogwild.doctor"],
     ["hogwild.comparison_runs", "hogwild.comparison", "hogwild.comparison_report"],
     ["hogwild.cli"],
     ["hogwild.__init__", "hogwild.__main__"],

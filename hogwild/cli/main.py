@@ -13,6 +13,7 @@ COMMANDS = {
     "replay": ("replay", "repeat a recorded run exactly, and check that it was the same"),
     "show": ("show", "show one run"),
     "compare": ("compare", "compare methods by their runs: curves, intervals, a verdict"),
+    "doctor": ("doctor", "say in words what looks wrong with a run, and what to try"),
     "watch": ("watch", "watch agents play while they train, in the terminal"),
     "bench": ("bench", "measure training speed beside the bare emulator's"),
 }
