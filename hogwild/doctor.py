@@ -7,10 +7,13 @@ A rule speaks of the present: what it complains of has lasted for a while and st
 import itertools
 import math
 import statistics
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hogwild.reference import Reference
+from hogwild.reference import Reference, find_reference
+from hogwild.report import Episode
 from hogwild.resolve import Resolved
 
 Row = dict[str, float]
@@ -24,6 +27,8 @@ ALWAYS, HALF = 0.95, 0.5
 KL = 0.1  # nats
 NOTHING_ENDED = 200_000  # steps
 LOST = 0.5  # of what had been learned
+ROUND_SECONDS = 20.0
+KEPT = 2000  # rows, while a run trains
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,29 @@ class Patient:
         """Whether the returns are as good as was asked for."""
         goal = self.resolved.settings.run.until_return
         return goal is not None and bool(self.rows) and self.rows[-1].get("episode/return_mean", -math.inf) >= goal
+
+
+class Rounds:
+    """The doctor's rounds while a run trains: looks every now and then, and says everything once."""
+
+    def __init__(self, resolved: Resolved) -> None:
+        self.resolved = resolved
+        self.reference = find_reference(resolved)
+        self.rows: deque[Row] = deque(maxlen=KEPT)
+        self.told: set[str] = set()
+        self.looked = time.monotonic()
+
+    def look(self, row: Row, recent: Sequence[Episode]) -> list[str]:
+        """Take in a row; when it is time, what looks wrong and has not been said yet, in words."""
+        self.rows.append(row)
+        if time.monotonic() - self.looked < ROUND_SECONDS:
+            return []
+        self.looked = time.monotonic()
+        games = [(game.worker, game.episode_return, float(game.length)) for game in recent]
+        found = examine(Patient(self.resolved, self.rows, games, self.reference))
+        new = [finding for finding in found if finding.rule not in self.told]
+        self.told |= {finding.rule for finding in new}
+        return [f"{finding.rule}: {finding.what}. Try {finding.advice}." for finding in new]
 
 
 def examine(patient: Patient) -> list[Finding]:

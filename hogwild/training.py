@@ -16,6 +16,7 @@ from typing import Any
 
 from hogwild.config.settings import Settings
 from hogwild.display import Display, Outcome
+from hogwild.doctor import Rounds
 from hogwild.engines.engine import Engine
 from hogwild.errors import HogwildError
 from hogwild.live.weights import WeightsOutbox
@@ -44,6 +45,7 @@ class Training:
             resolved, folder.tape if self.settings.execution.record_schedule else None, folder.live.absolute()
         )
         self.live_weights = WeightsOutbox(folder.live)
+        self.rounds = Rounds(resolved)
         self.engine: Engine = self.session.engine
         self.resumed_at: int | None = None
         self.best_mean, self.best_checkpoint = -math.inf, ""
@@ -103,6 +105,9 @@ class Training:
             if now - last_row >= run.log_seconds:
                 last_row = now
                 row = self._write_row(writer)
+                for complaint in self.rounds.look(row, self.progress.recent):
+                    self.folder.note(complaint)
+                    self.display.warn(complaint)
                 if self.live_weights.is_wanted():
                     self.live_weights.put(self.session.weights(), self.progress.steps)
             if now - last_checkpoint >= run.checkpoint_seconds:

@@ -25,7 +25,7 @@ ROOMS = [
     ["hogwild.exchanges"],
     ["hogwild.validate", "hogwild.resolve"],
     ["hogwild.engines"],
-    ["hogwild.runs", "hogwild.progress", "hogwild.reference"],
+    ["hogwild.runs", "hogwild.progress", "hogwild.reference", "hogwild.doctor"],
     ["hogwild.session", "hogwild.display", "hogwild.training", "hogwild.replay"],
     [
         "hogwild.probe",
@@ -36,7 +36,7 @@ ROOMS = [
         "hogwild.tuning",
         "hogwild.api",
     ],
-    ["hogwild.watching", "hogwild.doctor"],
+    ["hogwild.watching"],
     ["hogwild.comparison_runs", "hogwild.comparison", "hogwild.comparison_report"],
     ["hogwild.cli"],
     ["hogwild.__init__", "hogwild.__main__"],
