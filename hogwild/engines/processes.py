@@ -31,6 +31,7 @@ WORKER_ENVIRONMENT = {
     "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
     "MALLOC_ARENA_MAX": "1",
 }
+CONTEXT = multiprocessing.get_context("spawn")
 STOP_SECONDS = 30.0  # a worker that has not finished its rollout by then is ended
 
 
@@ -49,11 +50,10 @@ class ProcessEngine:
         """Spawn all workers; they build their environments side by side."""
         self.crew.shared.share()
         self.lock = FileLock()
-        context = multiprocessing.get_context("spawn")
         with worker_environment(), signals_held_back():
             for status in self.statuses:
-                ours, theirs = context.Pipe()
-                process = context.Process(
+                ours, theirs = CONTEXT.Pipe()
+                process = CONTEXT.Process(
                     target=participant_main,
                     args=(self.crew, status.rank, self.lock, theirs),
                     name=f"hogwild {status.role} {status.rank}",
