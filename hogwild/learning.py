@@ -10,6 +10,7 @@ from torch import Tensor
 
 from hogwild.config.settings import Settings, of_worker
 from hogwild.errors import NotFinite
+from hogwild.inputs import InputRecorder
 from hogwild.maths.schedules import linear
 from hogwild.objectives import Objective
 from hogwild.optimizers import Optimizer, make_optimizer
@@ -47,6 +48,7 @@ class GradientComputer:
         self.parameters = [p for _, p in policy.named_parameters()]
         self.flat = torch.zeros(layout.num_parameters, device=policy.device)
         self.views = [view for _, view in layout.views(self.flat)]
+        self.recorder: InputRecorder | None = None
 
     def minibatches(self, rollout: Rollout) -> Iterator[Any]:
         """What to learn from a rollout, one update each."""

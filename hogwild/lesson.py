@@ -20,6 +20,8 @@ def learn(
     for number, minibatch in enumerate(computer.minibatches(rollout)):
         if number:
             step = (yield from door.pull(flat)).step
+        if computer.recorder is not None:
+            computer.recorder.take(rollout, minibatch, number, step)
         with door.clock.of("learning"):
             gradients = computer.compute(minibatch, step, 0 if number else steps, rollout.played, not number)
         news.take(gradients.metrics)

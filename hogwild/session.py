@@ -34,9 +34,8 @@ ENGINES: dict[str, Callable[[Crew], Engine]] = {
 class Session:
     """Shared weights and the engine that changes them."""
 
-    def __init__(self, resolved: Resolved, tape: Path | None = None, live: Path | None = None) -> None:
-        """`tape` is the folder in which the order of events is written down, `live` the one in which workers show
-        their games, if any."""
+    def __init__(self, resolved: Resolved, tape: Path | None = None, folder: Path | None = None) -> None:
+        """`tape` is the folder in which the order of events is written down, `folder` that of the run, if any."""
         self.resolved = resolved
         self.settings = resolved.settings
         self.workers = self.settings.execution.workers
@@ -49,11 +48,11 @@ class Session:
             self.shared.counters[READY] = 1
         self.incarnation = 0
         self._saved_engine: dict[str, Any] | None = None
-        self.live = live
+        self.folder = folder
         self.engine: Engine = self._make_engine([], tape)
 
     def _make_engine(self, carried: list[Carried], tape: Path | None = None) -> Engine:
-        crew = Crew(self.settings, self.shared, self.incarnation, carried, tape, self.live)
+        crew = Crew(self.settings, self.shared, self.incarnation, carried, tape, self.folder)
         return ENGINES[self.settings.execution.engine](crew)
 
     def counts(self) -> tuple[int, int]:

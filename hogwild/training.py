@@ -42,7 +42,7 @@ class Training:
         self.display = display
         self.progress = Progress(resolved.plan.frames_per_step)
         self.session = Session(
-            resolved, folder.tape if self.settings.execution.record_schedule else None, folder.live.absolute()
+            resolved, folder.tape if self.settings.execution.record_schedule else None, folder.path.absolute()
         )
         self.live_weights = WeightsOutbox(folder.live)
         self.rounds = Rounds(resolved)

@@ -16,6 +16,7 @@ POSITIVE = ("clip", "rho_max", "c_max", "learning_rate", "epsilon", "checkpoint_
 NOT_NEGATIVE = (
     *("entropy", "value_coef", "max_grad_norm", "value_clip", "max_kl", "max_lag", "steps", "minutes", "workers"),
     *("seed", "image_width", "encoder_size", "schedule_steps", "normalise_steps", "noops", "reward_clip"),
+    "record_inputs",
 )
 EXCHANGE_ONLY = {
     "slots": ("gradients", "trajectories"),

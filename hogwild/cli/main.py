@@ -15,6 +15,7 @@ COMMANDS = {
     "compare": ("compare", "compare methods by their runs: curves, intervals, a verdict"),
     "doctor": ("doctor", "say in words what looks wrong with a run, and what to try"),
     "watch": ("watch", "watch agents play while they train, in the terminal"),
+    "inspect": ("inspect", "look at what entered the network and the loss"),
     "bench": ("bench", "measure training speed beside the bare emulator's"),
 }
 

@@ -217,6 +217,8 @@ class RunSettings:
     """Newest checkpoints to keep, beside the best and the final one."""
     log_seconds: float = 2.0
     """Seconds between two rows of metrics."""
+    record_inputs: int = 0
+    """Keep what enters the network and the loss in the first so many updates of each worker, for `hogwild inspect`."""
 
 
 @dataclass(frozen=True)

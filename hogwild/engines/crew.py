@@ -10,6 +10,8 @@ from hogwild.engines.engine import WorkerStatus
 from hogwild.exchanges.make import SERVERS, Server, make_link, make_servers
 from hogwild.exchanges.shared import STEPS, STOP, SharedWeights
 from hogwild.exchanges.tape import Lock, Tape
+from hogwild.exchanges.trajectories import TrajectoryLearner
+from hogwild.inputs import InputRecorder
 from hogwild.link import Link
 from hogwild.live.mailbox import Outbox
 from hogwild.worker import Worker
@@ -26,7 +28,7 @@ class Crew:
     incarnation: int = 0
     carried: list[Carried] = field(default_factory=list)  # what each worker's preprocessing has learned
     tape: Path | None = None  # folder in which the order of events is written down
-    live: Path | None = None  # folder in which workers show their games to whoever looks on
+    folder: Path | None = None  # of the run: workers show their games in it to whoever looks on, and keep inputs
 
     @property
     def workers(self) -> int:
@@ -42,11 +44,17 @@ class Crew:
     def worker(self, rank: int) -> Worker:
         """One worker with its environments."""
         worker = Worker(self.settings, rank, self.incarnation, self.carried_of(rank))
-        if self.live is not None:
+        if self.folder is not None:
             spec = worker.batch.spec
             shape, dtype = spec.observation_shape, spec.observation_dtype
-            worker.actor.onlooker = Outbox(self.live, rank, shape, dtype, spec.num_actions)
+            worker.actor.onlooker = Outbox(self.folder / "live", rank, shape, dtype, spec.num_actions)
+        worker.gradients.recorder = self.recorder(rank)
         return worker
+
+    def recorder(self, rank: int) -> InputRecorder | None:
+        """What keeps the inputs of one who learns, if that was asked for."""
+        updates = self.settings.run.record_inputs
+        return InputRecorder(self.folder / "inputs", rank, updates) if self.folder and updates else None
 
     def carried_of(self, rank: int) -> Carried:
         """What the preprocessing of one worker has learned before."""
@@ -63,7 +71,11 @@ class Crew:
 
     def servers(self, inner: AbstractContextManager[Any] | None = None) -> list[Server]:
         """Those who serve all workers."""
-        return make_servers(self.settings, self.shared, lambda rank: self.lock(rank, inner))
+        servers = make_servers(self.settings, self.shared, lambda rank: self.lock(rank, inner))
+        for server in servers:
+            if isinstance(server, TrajectoryLearner):
+                server.usual.recorder = self.recorder(server.rank)
+        return servers
 
     def told_to_stop(self) -> bool:
         """Whether the coordinator has ended the run."""

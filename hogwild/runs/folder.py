@@ -31,6 +31,7 @@ class RunFolder:
         self.checkpoints = path / "checkpoints"
         self.tape = path / "tape"
         self.live = path / "live"
+        self.inputs = path / "inputs"
         self._lock: int | None = None
 
     def create(self, overwrite: bool = False) -> None:

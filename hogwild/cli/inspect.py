@@ -1,0 +1,57 @@
+"""`hogwild inspect RUN`"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hogwild.cli.arguments import RunName, parse
+from hogwild.errors import RunFolderError, UsageError
+
+
+@dataclass(frozen=True)
+class Inspect:
+    """Look at what entered the network and the loss in the first updates, and check that it agrees with itself.
+
+    The run has to be trained with `hogwild train … --record-inputs N`.
+    """
+
+    run: RunName = "latest"
+    """Name or path of a run, or 'latest', the one that trained last."""
+    html: str = "inputs.html"
+    """File for the page; it needs nothing else to be looked at."""
+    environments: int = 2
+    """Of each rollout, show so many environments."""
+    steps: int = 32
+    """And so many steps of each."""
+    runs: str = "runs"
+    """Folder that holds all runs."""
+
+
+def main(arguments: list[str]) -> int:
+    """Check and write the page; exit code 1 if anything does not agree."""
+    given = parse(Inspect, "inspect", arguments)
+    if given.environments < 1 or given.steps < 1:
+        raise UsageError("--environments and --steps: must be at least 1.")
+    from hogwild.api import Run
+    from hogwild.inputs import recorded_updates
+    from hogwild.inspection import check_all
+    from hogwild.inspection_page import page
+
+    run = Run(given.run, given.runs)
+    updates = recorded_updates(run.folder.inputs)
+    if not updates:
+        raise UsageError(f"Run '{run.path}' has kept no inputs: train with --record-inputs 4.")
+    wrong = 0
+    for update, rollout in updates:
+        for check in check_all(update, rollout, run.settings):
+            wrong += not check.holds
+            if not check.holds:
+                print(f"{update.name}: NOT so: {check.question}: {', '.join(check.problems)}")
+    print(f"{len(updates)} updates: " + (f"{wrong} checks failed" if wrong else "all checks hold"))
+    try:
+        Path(given.html).write_text(
+            page(f"Inputs of {run.name}", updates, run.settings, given.environments, given.steps)
+        )
+    except OSError as error:
+        raise RunFolderError(f"Cannot write '{given.html}': {error.strerror}.") from None
+    print(f"page         {given.html}")
+    return 1 if wrong else 0
