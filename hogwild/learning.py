@@ -3,14 +3,13 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from hogwild.config.settings import Settings, of_worker
 from hogwild.errors import NotFinite
-from hogwild.inputs import InputRecorder
 from hogwild.maths.schedules import linear
 from hogwild.objectives import Objective
 from hogwild.optimizers import Optimizer, make_optimizer
@@ -31,6 +30,14 @@ class Gradients:
     first: bool = True  # of this rollout: what is decided of it holds for those that follow
 
 
+class Recorder(Protocol):
+    """Somebody who keeps what is learned from."""
+
+    def take(self, rollout: Rollout, minibatch: Any, number: int, step: int) -> None:
+        """The `number`th update of a rollout is about to be computed."""
+        ...
+
+
 class GradientComputer:
     """Turns rollouts into clipped gradients of one policy.
 
@@ -48,7 +55,7 @@ class GradientComputer:
         self.parameters = [p for _, p in policy.named_parameters()]
         self.flat = torch.zeros(layout.num_parameters, device=policy.device)
         self.views = [view for _, view in layout.views(self.flat)]
-        self.recorder: InputRecorder | None = None
+        self.recorder: Recorder | None = None
 
     def minibatches(self, rollout: Rollout) -> Iterator[Any]:
         """What to learn from a rollout, one update each."""

@@ -17,6 +17,7 @@ from hogwild.engines.threads import ThreadEngine
 from hogwild.errors import CheckpointError, UsageError
 from hogwild.exchanges.make import make_shared
 from hogwild.exchanges.shared import DISCARDED, DROPPED, READY, STEPS, STOP, VERSION
+from hogwild.onlookers import Onlookers
 from hogwild.policies.flat import FlatLayout
 from hogwild.policies.policy import Policy
 from hogwild.resolve import Resolved
@@ -35,7 +36,8 @@ class Session:
     """Shared weights and the engine that changes them."""
 
     def __init__(self, resolved: Resolved, tape: Path | None = None, folder: Path | None = None) -> None:
-        """`tape` is the folder in which the order of events is written down, `folder` that of the run, if any."""
+        """`tape` is the folder in which the order of events is written down, `folder` that of the run, if any; without
+        one nobody can look on."""
         self.resolved = resolved
         self.settings = resolved.settings
         self.workers = self.settings.execution.workers
@@ -48,11 +50,11 @@ class Session:
             self.shared.counters[READY] = 1
         self.incarnation = 0
         self._saved_engine: dict[str, Any] | None = None
-        self.folder = folder
+        self.onlookers = Onlookers(folder, self.settings.run.record_inputs) if folder else None
         self.engine: Engine = self._make_engine([], tape)
 
     def _make_engine(self, carried: list[Carried], tape: Path | None = None) -> Engine:
-        crew = Crew(self.settings, self.shared, self.incarnation, carried, tape, self.folder)
+        crew = Crew(self.settings, self.shared, self.incarnation, carried, tape, self.onlookers)
         return ENGINES[self.settings.execution.engine](crew)
 
     def counts(self) -> tuple[int, int]:

@@ -15,7 +15,7 @@ def test_bench_has_the_settings_of_the_method_that_it_measures(monkeypatch: pyte
     monkeypatch.setattr("hogwild.bench.measure", lambda resolved, *_: measured.append(resolved.settings))
     assert run(["bench", "pong", "--objective", "ppo", "--exchange", "barrier", "--envs", "8"]) == 0
     (settings,) = measured
-    assert (settings.objective.epochs, settings.objective.rollout_steps) == (2, (64,))
+    assert (settings.objective.epochs, settings.objective.rollout_steps) == (3, (64,))
     assert (settings.execution.exchange, settings.environment.envs) == ("barrier", (8,))
 
 

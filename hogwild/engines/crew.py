@@ -3,20 +3,25 @@
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from hogwild.config.settings import Settings
 from hogwild.engines.engine import WorkerStatus
 from hogwild.exchanges.make import SERVERS, Server, make_link, make_servers
 from hogwild.exchanges.shared import STEPS, STOP, SharedWeights
 from hogwild.exchanges.tape import Lock, Tape
-from hogwild.exchanges.trajectories import TrajectoryLearner
-from hogwild.inputs import InputRecorder
 from hogwild.link import Link
-from hogwild.live.mailbox import Outbox
 from hogwild.worker import Worker
 
 Carried = list[dict[str, float]]
+
+
+class Onlookers(Protocol):
+    """Whoever looks on while a run trains."""
+
+    def join(self, participant: Worker | Server) -> None:
+        """Look on at one of those who take part, before it begins."""
+        ...
 
 
 @dataclass
@@ -28,7 +33,7 @@ class Crew:
     incarnation: int = 0
     carried: list[Carried] = field(default_factory=list)  # what each worker's preprocessing has learned
     tape: Path | None = None  # folder in which the order of events is written down
-    folder: Path | None = None  # of the run: workers show their games in it to whoever looks on, and keep inputs
+    onlookers: Onlookers | None = None
 
     @property
     def workers(self) -> int:
@@ -44,17 +49,9 @@ class Crew:
     def worker(self, rank: int) -> Worker:
         """One worker with its environments."""
         worker = Worker(self.settings, rank, self.incarnation, self.carried_of(rank))
-        if self.folder is not None:
-            spec = worker.batch.spec
-            shape, dtype = spec.observation_shape, spec.observation_dtype
-            worker.actor.onlooker = Outbox(self.folder / "live", rank, shape, dtype, spec.num_actions)
-        worker.gradients.recorder = self.recorder(rank)
+        if self.onlookers is not None:
+            self.onlookers.join(worker)
         return worker
-
-    def recorder(self, rank: int) -> InputRecorder | None:
-        """What keeps the inputs of one who learns, if that was asked for."""
-        updates = self.settings.run.record_inputs
-        return InputRecorder(self.folder / "inputs", rank, updates) if self.folder and updates else None
 
     def carried_of(self, rank: int) -> Carried:
         """What the preprocessing of one worker has learned before."""
@@ -72,9 +69,9 @@ class Crew:
     def servers(self, inner: AbstractContextManager[Any] | None = None) -> list[Server]:
         """Those who serve all workers."""
         servers = make_servers(self.settings, self.shared, lambda rank: self.lock(rank, inner))
-        for server in servers:
-            if isinstance(server, TrajectoryLearner):
-                server.usual.recorder = self.recorder(server.rank)
+        if self.onlookers is not None:
+            for server in servers:
+                self.onlookers.join(server)
         return servers
 
     def told_to_stop(self) -> bool:

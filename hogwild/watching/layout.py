@@ -77,7 +77,7 @@ def numbers(values: np.ndarray | None, rows: int, columns: int) -> list[str]:
     """An observation that is no picture: each number with a bar to the left or right of the middle.
 
     >>> numbers(np.array([0.5, -1.0]), rows=5, columns=24)
-    ['  +0.500        │██     ', '  -1.000    ████│       ']
+    ['  +0.500        │████   ', '  -1.000 ███████│       ']
     """
     shown = np.zeros(0) if values is None else values[:rows]
     half = max(1, (columns - 9) // 2)

@@ -1,0 +1,34 @@
+"""Who looks on while a run trains: viewers of its games, and a recorder of what it learns from.
+
+Learning knows nothing of them. They are given to workers and learners when these are made, in whatever process that is.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hogwild.exchanges.make import Server
+from hogwild.exchanges.trajectories import TrajectoryLearner
+from hogwild.inputs import InputRecorder
+from hogwild.live.mailbox import Outbox
+from hogwild.worker import Worker
+
+
+@dataclass(frozen=True)
+class Onlookers:
+    """The onlookers of one run."""
+
+    folder: Path  # of the run
+    record_inputs: int  # updates of each who learns
+
+    def join(self, participant: Worker | Server) -> None:
+        """Look on at a worker, or at one who serves all workers."""
+        if isinstance(participant, Worker):
+            spec, rank = participant.batch.spec, participant.rank
+            layout = (spec.observation_shape, spec.observation_dtype, spec.num_actions)
+            participant.actor.onlooker = Outbox(self.folder / "live", rank, *layout)
+            participant.gradients.recorder = self._recorder(rank)
+        elif isinstance(participant, TrajectoryLearner):
+            participant.usual.recorder = self._recorder(participant.rank)
+
+    def _recorder(self, rank: int) -> InputRecorder | None:
+        return InputRecorder(self.folder / "inputs", rank, self.record_inputs) if self.record_inputs else None
