@@ -2,8 +2,8 @@
 
     python benchmarks/straggler.py
 
-Ten workers with one environment each, whose step takes 5 ms of sleep, so that ten of them fit on two cores; in the
-second round one worker's takes 50 ms. Writes `benchmarks/results/straggler.json`, and at the end, or with `--report`
+Ten workers with one environment each, whose step takes 20 ms of sleep, so that ten of them fit on two cores; in the
+second round one worker's takes 200 ms. Writes `benchmarks/results/straggler.json`, and at the end, or with `--report`
 alone, the table in `docs/results/cells.md`.
 """
 
@@ -15,7 +15,7 @@ from pages import ROOT, replace_table
 from stand_in import per_second, train
 
 OUTPUT = ROOT / "benchmarks" / "results" / "straggler.json"
-WORKERS, ROUNDS, SECONDS, PAUSE = 10, 3, 20.0, 0.005
+WORKERS, ROUNDS, SECONDS, PAUSE = 10, 3, 20.0, 0.02
 EXCHANGES = ("weights", "gradients", "trajectories", "barrier")
 
 

@@ -65,7 +65,7 @@ class Actor:
         self.env_seconds = 0.0
         self.act_seconds = 0.0
         self.onlooker: Onlooker | None = None
-        self.all_log_probs = torch.zeros(n, batch.spec.num_actions, device=device)  # of the last step
+        self.all_log_probs: Tensor  # of the last step, for the onlooker
 
     def reset(self, seeds: list[int]) -> None:
         """Start all environments, each with its own seed."""

@@ -7,13 +7,14 @@ A rule speaks of the present: what it complains of has lasted for a while and st
 import itertools
 import math
 import statistics
-import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hogwild.reference import Reference, find_reference
-from hogwild.report import Episode
+import gymnasium
+
+from hogwild.envs.ids import EnvPlan
+from hogwild.envs.make import solved_at
+from hogwild.reference import Reference
 from hogwild.resolve import Resolved
 
 Row = dict[str, float]
@@ -27,8 +28,6 @@ ALWAYS, HALF = 0.95, 0.5
 KL = 0.1  # nats
 NOTHING_ENDED = 200_000  # steps
 LOST = 0.5  # of what had been learned
-ROUND_SECONDS = 20.0
-KEPT = 2000  # rows, while a run trains
 
 
 @dataclass(frozen=True)
@@ -71,32 +70,16 @@ class Patient:
 
     @property
     def is_solved(self) -> bool:
-        """Whether the returns are as good as was asked for."""
+        """Whether the returns are as good as was asked for, or as counts as solved."""
         goal = self.resolved.settings.run.until_return
+        if goal is None:
+            goal = solved_at(self.resolved.plan)
         return goal is not None and bool(self.rows) and self.rows[-1].get("episode/return_mean", -math.inf) >= goal
 
 
-class Rounds:
-    """The doctor's rounds while a run trains: looks every now and then, and says everything once."""
-
-    def __init__(self, resolved: Resolved) -> None:
-        self.resolved = resolved
-        self.reference = find_reference(resolved)
-        self.rows: deque[Row] = deque(maxlen=KEPT)
-        self.told: set[str] = set()
-        self.looked = time.monotonic()
-
-    def look(self, row: Row, recent: Sequence[Episode]) -> list[str]:
-        """Take in a row; when it is time, what looks wrong and has not been said yet, in words."""
-        self.rows.append(row)
-        if time.monotonic() - self.looked < ROUND_SECONDS:
-            return []
-        self.looked = time.monotonic()
-        games = [(game.worker, game.episode_return, float(game.length)) for game in recent]
-        found = examine(Patient(self.resolved, self.rows, games, self.reference))
-        new = [finding for finding in found if finding.rule not in self.told]
-        self.told |= {finding.rule for finding in new}
-        return [f"{finding.rule}: {finding.what}. Try {finding.advice}." for finding in new]
+def time_limit(plan: EnvPlan) -> int | None:
+    """Steps after which an environment cuts an episode off, where it is known."""
+    return None if plan.is_atari else gymnasium.spec(plan.id.split(":")[-1]).max_episode_steps
 
 
 def examine(patient: Patient) -> list[Finding]:
@@ -163,14 +146,14 @@ def gradients_old(patient: Patient) -> Finding | None:
 
 
 def always_clipped(patient: Patient) -> Finding | None:
-    """The length of a step is no longer the gradient's, only its direction."""
+    """How long a gradient is says nothing any more."""
     found = patient.since("gradient/clipped", lambda share: share > ALWAYS)
     if found is None:
         return None
     return Finding(
         "always-clipped",
         found[0],
-        f"{found[1]:.0%} of the gradients are clipped: all updates have the same length",
+        f"{found[1]:.0%} of the gradients are clipped: only their direction still counts",
         "a larger --max-grad-norm, a smaller --value-coef, or smaller rewards (--reward-scale)",
     )
 
@@ -190,12 +173,13 @@ def policy_jumps(patient: Patient) -> Finding | None:
 
 def same_games(patient: Patient) -> Finding | None:
     """A worker sees one game again and again, though its actions vary: seeds or actions do not reach it."""
-    entropy = patient.rows[-1].get("policy/entropy", 0.0) if patient.rows else 0.0
+    entropy = next((row["policy/entropy"] for row in reversed(patient.rows) if "policy/entropy" in row), 0.0)
     if entropy < 0.1 or patient.is_solved:
         return None
+    limit = time_limit(patient.resolved.plan)
     for worker in sorted({game[0] for game in patient.games}):
         games = [game[1:] for game in patient.games if game[0] == worker][-GAMES:]
-        if len(games) == GAMES and len(set(games)) == 1:
+        if len(games) == GAMES and len(set(games)) == 1 and games[0][1] != limit:  # nothing reached in time is alike
             return Finding(
                 "same-games",
                 patient.steps,
@@ -243,7 +227,8 @@ def forgotten(patient: Patient) -> Finding | None:
     when, best = max(means[SMOOTH:], key=lambda point: point[1])
     first, now = means[SMOOTH - 1][1], means[-1][1]
     gained = best - first
-    spread = statistics.pstdev([game[1] for game in patient.games[-GAMES:]])
+    last = [game[1] for game in patient.games[-GAMES:] if math.isfinite(game[1])]
+    spread = statistics.pstdev(last) if last else math.inf
     if gained <= 2 * spread / math.sqrt(GAMES) or best - now < max(LOST * gained, spread):
         return None
     return Finding(
@@ -256,8 +241,11 @@ def forgotten(patient: Patient) -> Finding | None:
 
 def workers_wait(patient: Patient) -> Finding | None:
     """Cores stand idle."""
-    found = patient.since("time/waiting", lambda share: share > HALF)
-    if found is None:
+    execution = patient.resolved.settings.execution
+    servers = {"gradients": execution.updaters, "trajectories": 1}.get(execution.exchange, 0)
+    idle = servers / (servers + execution.workers)  # they may wait as they like: they are there to serve
+    found = patient.since("time/waiting", lambda share: share > idle + (1 - idle) * HALF)
+    if found is None or execution.engine == "inline":
         return None
     return Finding(
         "workers-wait",

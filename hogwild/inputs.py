@@ -1,11 +1,11 @@
 """What entered the network and the loss in the first updates, kept exactly as it was for `hogwild inspect`."""
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -38,7 +38,9 @@ class InputRecorder:
 
     def _write(self, name: str, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
         kept = {key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}
-        save_file(kept, self.folder / f"{name}.safetensors", {"about": json.dumps(about | {"rank": self.rank})})
+        new = self.folder / f".{name}.tmp"
+        save_file(kept, new, {"about": json.dumps(about | {"rank": self.rank})})
+        os.replace(new, self.folder / f"{name}.safetensors")
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,7 @@ def recorded_updates(folder: Path) -> list[tuple[Recorded, Recorded]]:
     """Updates and the rollouts that they come from, in the order of those who learned and of their updates."""
     rollouts: dict[str, Recorded] = {}
     found = []
-    for path in sorted(folder.glob("update-*.safetensors")):
-        update = read_recorded(path)
+    for update in sorted(map(read_recorded, folder.glob("update-*.safetensors")), key=_order):
         name = update.about["rollout"]
         if name not in rollouts:
             rollouts[name] = read_recorded(folder / f"{name}.safetensors")
@@ -70,14 +71,5 @@ def recorded_updates(folder: Path) -> list[tuple[Recorded, Recorded]]:
     return found
 
 
-def as_rollout(recorded: Recorded) -> Rollout:
-    """The rollout as it was."""
-    from hogwild.rollout import Played
-
-    played = tuple(Played(each["version"], each["born"]) for each in recorded.about["played"])
-    return Rollout(**recorded.tensors, played=played)  # type: ignore[arg-type]
-
-
-def same(a: Tensor, b: Tensor) -> bool:
-    """Whether two tensors are alike, up to rounding."""
-    return a.shape == b.shape and bool(torch.allclose(a.float(), b.float(), atol=1e-5, rtol=1e-4))
+def _order(update: Recorded) -> tuple[int, str, int]:
+    return int(update.about["rank"]), str(update.about["rollout"]), int(update.about["number"])

@@ -1,15 +1,18 @@
-"""Recorded inputs under the eye: do they agree with each other, and what do they look like?
+"""Recorded inputs under the eye: do they agree with each other?
 
 Everything is recomputed here the slow way, straight from the definitions, with no code of the training itself.
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from hogwild.config.settings import Settings, of_worker
-from hogwild.inputs import Recorded, same
+from hogwild.inputs import Recorded
+
+Place = tuple[int, int]  # step and environment in a rollout
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,7 @@ class Check:
 
     question: str
     problems: tuple[str, ...]  # the first few; none if all is well
-    looked_at: int  # places
+    looked_at: int  # places; 0 if the question makes no sense here
 
     @property
     def holds(self) -> bool:
@@ -26,29 +29,37 @@ class Check:
         return not self.problems
 
 
-def check_all(update: Recorded, rollout: Recorded, settings: Settings) -> list[Check]:
-    """Every question that makes sense for these tensors."""
-    checks = [stacks_shift(rollout), starts_follow_ends(rollout), steps_come_from_the_rollout(update, rollout)]
-    if "advantage" in update.tensors and settings.objective.returns == "gae":
-        checks.append(returns_follow(update, rollout, settings))
-    return checks
+@dataclass(frozen=True)
+class Judgement:
+    """What the steps of a rollout are worth, by definition; None where only the objective itself knows."""
+
+    advantage: Tensor
+    target: Tensor
+    known: Tensor
 
 
-def stacks_shift(rollout: Recorded) -> Check:
+def check_all(update: Recorded, rollout: Recorded, settings: Settings, stacked: bool) -> list[Check]:
+    """Every question; `stacked` says that observations are stacks of the last pictures."""
+    return [
+        stacks_shift(rollout, stacked),
+        starts_follow_ends(rollout),
+        steps_come_from_the_rollout(update, rollout),
+        returns_follow(update, rollout, settings),
+    ]
+
+
+def stacks_shift(rollout: Recorded, stacked: bool) -> Check:
     """Of stacked pictures, each observation has to be the one before, moved on by one."""
-    question = "each stack of pictures is the one before, moved on by one"
     observations, first = rollout.tensors["observations"], rollout.tensors["first"]
-    if observations.ndim != 5 or observations.shape[2] < 2:
-        return Check("observations are no stacks of pictures: nothing to compare", (), 0)
     problems, looked_at = [], 0
-    for t in range(len(observations) - 1):
+    for t in range(len(observations) - 1 if stacked else 0):
         for env in range(observations.shape[1]):
             if first[t + 1, env]:
                 continue
             looked_at += 1
             if not torch.equal(observations[t, env, 1:], observations[t + 1, env, :-1]):
                 problems.append(f"step {t} to {t + 1} of environment {env}")
-    return Check(question, tuple(problems[:5]), looked_at)
+    return Check("each stack of pictures is the one before, moved on by one", tuple(problems[:5]), looked_at)
 
 
 def starts_follow_ends(rollout: Recorded) -> Check:
@@ -60,69 +71,89 @@ def starts_follow_ends(rollout: Recorded) -> Check:
     return Check("episodes begin where one has ended, and nowhere else", problems, ended.numel())
 
 
+def places_of(update: Recorded, rollout: Recorded) -> list[list[Place]]:
+    """For every step of an update, the places in the rollout with the same observation, action, probability, value and
+    beginning; usually one."""
+    theirs, mine = rollout.tensors, update.tensors
+    steps, envs = theirs["actions"].shape
+    known: dict[tuple[object, ...], list[Place]] = {}
+    for t in range(steps):
+        for env in range(envs):
+            known.setdefault(_fingerprint(theirs, t, env), []).append((t, env))
+    length, width = mine["actions"].shape
+    return [known.get(_fingerprint(mine, t, env), []) for t in range(length) for env in range(width)]
+
+
+def _fingerprint(tensors: dict[str, Tensor], t: int, env: int) -> tuple[object, ...]:
+    single = (float(tensors[name][t, env]) for name in ("actions", "log_probs", "values", "first"))
+    return (tensors["observations"][t, env].numpy().tobytes(), *single)
+
+
 def steps_come_from_the_rollout(update: Recorded, rollout: Recorded) -> Check:
-    """What an update learns from are steps of its rollout: the picture, the action and its probability together."""
-    mine, theirs = update.tensors, rollout.tensors
-    count = mine["actions"].numel()
-    pictures = mine["observations"][: mine["actions"].shape[0]].flatten(0, 1)
-    known: dict[bytes, list[tuple[int, float]]] = {}
-    for picture, action, log_prob in zip(
-        theirs["observations"][:-1].flatten(0, 1),
-        theirs["actions"].flatten(),
-        theirs["log_probs"].flatten(),
-        strict=True,
-    ):
-        known.setdefault(picture.numpy().tobytes(), []).append((int(action), float(log_prob)))
-    steps = zip(pictures, mine["actions"].flatten(), mine["log_probs"].flatten(), strict=True)
-    wrong = [
-        number
-        for number, (picture, action, log_prob) in enumerate(steps)
-        if (int(action), float(log_prob)) not in known.get(picture.numpy().tobytes(), [])
-    ]
-    problems = tuple(f"step {number} of the update" for number in wrong[:5])
-    return Check("every step of the update is a step of the rollout, with its action and probability", problems, count)
+    """What an update learns from are steps of its rollout, and sequences begin with the memory they had."""
+    places = places_of(update, rollout)
+    problems = [f"step {number} of the update" for number, found in enumerate(places) if not found]
+    length, width = update.tensors["actions"].shape
+    if length > 1 and not problems:
+        for n in range(width):
+            memories = [rollout.tensors["state"][env] for t, env in places[n] if t == 0]
+            if not any(torch.equal(update.tensors["state"][n], memory) for memory in memories):
+                problems.append(f"the memory of sequence {n}")
+    return Check(
+        "every step of the update is a step of the rollout, with all that belongs to it",
+        tuple(problems[:5]),
+        len(places),
+    )
 
 
 def returns_follow(update: Recorded, rollout: Recorded, settings: Settings) -> Check:
-    """Advantages and targets, from their definition."""
-    advantage, target = slow_advantages(rollout, settings)
-    mine = update.tensors
+    """Advantages and targets, from their definition, each at its own step."""
     question = "advantages and value targets follow from rewards, values and ends"
-    if mine["advantage"].shape == advantage.shape:
-        fits = same(mine["advantage"], advantage) and same(mine["target"], target)
-        return Check(question, () if fits else ("they differ",), advantage.numel())
-    pairs = {
-        (round(float(a), 3), round(float(v), 3)) for a, v in zip(advantage.flatten(), target.flatten(), strict=True)
-    }
-    near = [
-        number
-        for number, (a, v) in enumerate(zip(mine["advantage"].flatten(), mine["target"].flatten(), strict=True))
-        if not any((round(float(a) + i, 3), round(float(v) + j, 3)) in pairs for i in NEAR for j in NEAR)
-    ]
-    return Check(question, tuple(f"step {number} of the update" for number in near[:5]), mine["advantage"].numel())
+    slow = judge(rollout, settings)
+    if slow is None or "advantage" not in update.tensors:
+        return Check(question + " (not here: the objective computes them from newer values)", (), 0)
+    mine = update.tensors
+    size = max(1.0, float(slow.target.abs().max()))
+    problems = []
+    pairs = zip(mine["advantage"].flatten().tolist(), mine["target"].flatten().tolist(), strict=True)
+    for number, ((advantage, target), places) in enumerate(zip(pairs, places_of(update, rollout), strict=True)):
+        fits = any(
+            not slow.known[place]
+            or (_near(advantage, float(slow.advantage[place]), size) and _near(target, float(slow.target[place]), size))
+            for place in places
+        )
+        if not fits:
+            problems.append(f"step {number} of the update")
+    return Check(question, tuple(problems[:5]), mine["advantage"].numel())
 
 
-NEAR = (0.0, 0.001, -0.001)  # rounding may fall to either side
+def _near(a: float, b: float, size: float) -> bool:
+    return math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-4 * size)
 
 
-def slow_advantages(rollout: Recorded, settings: Settings) -> tuple[Tensor, Tensor]:
-    """Generalised advantages and value targets, one step after the other."""
-    r = rollout.tensors
-    rank = int(rollout.about["rank"])
+def judge(rollout: Recorded, settings: Settings) -> Judgement | None:
+    """Advantages and value targets, one step after the other, from the end to the beginning."""
+    if settings.objective.objective == "vtrace":
+        return None
+    tensors, rank = rollout.tensors, int(rollout.about["rank"])
     discount = of_worker(settings.objective.discount, rank)
     decay = of_worker(settings.objective.gae_lambda, rank)
-    advantage = torch.zeros_like(r["rewards"])
-    steps, envs = r["rewards"].shape
+    kind = settings.objective.returns
+    target, known = torch.zeros_like(tensors["rewards"]), torch.ones_like(tensors["terminated"])
+    steps, envs = tensors["rewards"].shape
     for env in range(envs):
-        later = 0.0
+        later, ended = float(tensors["values"][steps, env]), False
         for t in reversed(range(steps)):
-            value, reward = float(r["values"][t, env]), float(r["rewards"][t, env])
-            if r["terminated"][t, env]:
-                later = reward - value
-            elif r["truncated"][t, env]:
-                later = reward + discount * float(r["final_value"][t, env]) - value
-            else:
-                error = reward + discount * float(r["values"][t + 1, env]) - value
-                later = error + discount * decay * later
-            advantage[t, env] = later
-    return advantage, advantage + r["values"][:-1]
+            reward = float(tensors["rewards"][t, env])
+            following = float(tensors["values"][t + 1, env])
+            if tensors["terminated"][t, env]:
+                later, following, ended = 0.0, 0.0, True
+            elif tensors["truncated"][t, env]:
+                later = following = float(tensors["final_value"][t, env])
+                if kind == "monte-carlo":
+                    later = 0.0
+                ended = True
+            mixed = (1 - decay) * following + decay * later if kind == "gae" else later
+            later = reward + discount * mixed
+            target[t, env], known[t, env] = later, ended or kind != "monte-carlo"
+    return Judgement(target - tensors["values"][:-1], target, known)

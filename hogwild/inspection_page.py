@@ -5,13 +5,14 @@ import html
 import struct
 import zlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from torch import Tensor
 
 from hogwild.config.settings import Settings
 from hogwild.inputs import Recorded
-from hogwild.inspection import Check, check_all, slow_advantages
+from hogwild.inspection import Check, judge
 
 STYLE = """
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif }
@@ -44,15 +45,23 @@ def png(picture: np.ndarray) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
 
-def page(title: str, updates: list[tuple[Recorded, Recorded]], settings: Settings, envs: int, steps: int) -> str:
-    """All updates, and of each rollout the first steps of the first environments."""
+@dataclass(frozen=True)
+class Part:
+    """How much of each rollout to show, and how."""
+
+    environments: int
+    steps: int
+    stacked: bool  # observations are stacks of the last pictures
+
+
+def page(title: str, checked: list[tuple[Recorded, Recorded, list[Check]]], settings: Settings, part: Part) -> str:
+    """All updates with the answers of their checks, and of each rollout the first steps of the first environments."""
     sections, shown = [], set()
-    for update, rollout in updates:
-        checks = check_all(update, rollout, settings)
+    for update, rollout, checks in checked:
         sections.append(_update(update, rollout, checks))
         if rollout.name not in shown:
             shown.add(rollout.name)
-            sections.append(_rollout(rollout, settings, envs, steps))
+            sections.append(_rollout(rollout, settings, part))
     return (
         f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
         f"<title>{html.escape(title)}</title><style>{STYLE}</style><h1>{html.escape(title)}</h1>"
@@ -65,6 +74,7 @@ def _update(update: Recorded, rollout: Recorded, checks: Iterable[Check]) -> str
         f"<li class={'good' if check.holds else 'bad'}>{'✓' if check.holds else '✗'} {html.escape(check.question)}"
         f" ({check.looked_at:,} places){': ' + html.escape(', '.join(check.problems)) if check.problems else ''}</li>"
         for check in checks
+        if check.looked_at
     )
     about = update.about
     return (
@@ -83,50 +93,53 @@ def _summary(item: tuple[str, Tensor]) -> tuple[str, ...]:
     return (name, shape, str(tensor.dtype).removeprefix("torch."), *(f"{float(figure):.4g}" for figure in figures))
 
 
-def _rollout(rollout: Recorded, settings: Settings, envs: int, steps: int) -> str:
-    tensors = rollout.tensors
-    advantage, target = slow_advantages(rollout, settings)
+def _rollout(rollout: Recorded, settings: Settings, part: Part) -> str:
+    tensors, judged = rollout.tensors, judge(rollout, settings)
     count, width = tensors["actions"].shape
     parts = [f"<section><h2>{html.escape(rollout.name)}</h2>"]
     played = ", ".join(str(each["version"]) for each in rollout.about["played"])
     parts.append(f"<p>{count} steps of {width} environments, played by version {played} of the weights.</p>")
     head = ("step", "observation", "action", "probability", "reward", "value", "target", "advantage", "end")
-    for env in range(min(envs, width)):
+    for env in range(min(part.environments, width)):
         rows = []
-        for t in range(min(steps, count)):
+        for t in range(min(part.steps, count)):
             end = "terminated" if tensors["terminated"][t, env] else "truncated" if tensors["truncated"][t, env] else ""
             rows.append(
                 (
                     f"{t}{' (first)' if tensors['first'][t, env] else ''}",
-                    _observation(tensors["observations"][t, env], t),
+                    _observation(tensors["observations"][t, env], t, part.stacked),
                     str(int(tensors["actions"][t, env])),
                     f"{float(tensors['log_probs'][t, env].exp()):.3f}",
                     f"{float(tensors['rewards'][t, env]):g}",
                     f"{float(tensors['values'][t, env]):+.3f}",
-                    f"{float(target[t, env]):+.3f}",
-                    f"{float(advantage[t, env]):+.3f}",
+                    f"{float(judged.target[t, env]):+.3f}" if judged and judged.known[t, env] else "–",
+                    f"{float(judged.advantage[t, env]):+.3f}" if judged and judged.known[t, env] else "–",
                     end + (f", then {float(tensors['final_value'][t, env]):+.3f}" if end == "truncated" else ""),
                 )
             )
-        last = _observation(tensors["observations"][count, env], count)
+        last = _observation(tensors["observations"][count, env], count, part.stacked)
         bootstrap = f"{float(tensors['values'][count, env]):+.3f}"
         rows.append((f"{count}, bootstrap", last, "", "", "", bootstrap, "", "", ""))
         parts.append(f"<h3>environment {env}</h3>{_table(head, rows)}")
     return "".join(parts) + "</section>"
 
 
-def _observation(observation: Tensor, t: int) -> str:
-    """A stack of pictures side by side with their frame numbers, or the numbers themselves."""
+def _observation(observation: Tensor, t: int, stacked: bool) -> str:
+    """A stack of pictures side by side with their frame numbers, a picture in colour, or the numbers themselves."""
     values = observation.numpy()
     if values.ndim != 3:
         return html.escape(" ".join(f"{value:.3g}" for value in values.ravel()[:12]))
     if values.dtype != np.uint8:
         low, high = float(values.min()), float(values.max())
         values = ((values - low) / ((high - low) or 1.0) * 255).astype(np.uint8)
-    strip = np.concatenate(list(values), axis=1)
-    data = base64.b64encode(png(strip)).decode()
-    numbers = ", ".join(str(t - len(values) + 1 + index) for index in range(len(values)))
-    return f"<img alt='frames {numbers}' title='frames {numbers}' src='data:image/png;base64,{data}' height=84>"
+    if not stacked and len(values) == 3:
+        shown, words = np.moveaxis(values, 0, -1), f"frame {t}"
+    else:
+        shown = np.concatenate(list(values), axis=1)
+        numbers = [str(t - len(values) + 1 + index) for index in range(len(values))]
+        words = f"frames {', '.join(numbers)}" if stacked else f"frame {t}, its channels"
+    data = base64.b64encode(png(shown)).decode()
+    return f"<img alt='{words}' title='{words}' src='data:image/png;base64,{data}' height=84>"
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

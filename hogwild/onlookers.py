@@ -28,7 +28,7 @@ class Onlookers:
             participant.actor.onlooker = Outbox(self.folder / "live", rank, *layout)
             participant.gradients.recorder = self._recorder(rank)
         elif isinstance(participant, TrajectoryLearner):
-            participant.usual.recorder = self._recorder(participant.rank)
+            participant.usual.recorder = participant.corrected.recorder = self._recorder(participant.rank)
 
     def _recorder(self, rank: int) -> InputRecorder | None:
         return InputRecorder(self.folder / "inputs", rank, self.record_inputs) if self.record_inputs else None

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 import torch
 
 from hogwild.config.settings import Settings
+from hogwild.learning import GradientComputer
 from hogwild.machine import available_cores
 from hogwild.maths import categorical
 from hogwild.policies.policy import Policy
 from hogwild.resolve import resolve
+from hogwild.rollout import Rollout, join
 from hogwild.worker import Worker
 
 MORE = (2, 4, 8)  # times the usual number
@@ -61,18 +63,23 @@ def measure_costs(settings: Settings, candidates: list[int]) -> Costs:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # as the workers will have it
     try:
-        worker = Worker(settings.update(envs=ENVS, minibatches=1), rank=0)
-        for _ in range(2):  # the first one is slow
-            rollout = worker.actor.collect(0)
-            environment = worker.actor.env_seconds / rollout.steps
-            started = time.perf_counter()
-            for minibatch in worker.gradients.minibatches(rollout):
-                worker.gradients.compute(minibatch, 0, rollout.steps, rollout.played)
-            learning = (time.perf_counter() - started) / rollout.steps
-        worker.batch.close()
-        return Costs(environment, learning, {envs: _acting(worker.policy, envs) / envs for envs in candidates})
+        worker = Worker(settings.update(envs=ENVS), rank=0)
+        try:
+            for _ in range(2):  # the first one is slow
+                rollout = worker.actor.collect(0)
+        finally:
+            worker.batch.close()
+        wide = join([rollout] * max(1, candidates[0] // ENVS))  # as wide as usual: small updates are dear
+        seconds = _seconds(lambda: _learn(worker.gradients, wide))
+        acting = {envs: _acting(worker.policy, envs) / envs for envs in candidates}
+        return Costs(worker.actor.env_seconds / rollout.steps, seconds / wide.steps, acting)
     finally:
         torch.set_num_threads(threads)
+
+
+def _learn(gradients: GradientComputer, rollout: Rollout) -> None:
+    for minibatch in gradients.minibatches(rollout):
+        gradients.compute(minibatch, 0, rollout.steps, rollout.played)
 
 
 def _acting(policy: Policy, envs: int) -> float:

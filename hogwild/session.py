@@ -2,6 +2,7 @@
 checkpoints."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,10 @@ class Session:
         self.engine: Engine = self._make_engine([], tape)
 
     def _make_engine(self, carried: list[Carried], tape: Path | None = None) -> Engine:
-        crew = Crew(self.settings, self.shared, self.incarnation, carried, tape, self.onlookers)
+        onlookers = self.onlookers
+        if onlookers is not None and self.incarnation:  # a resumed run keeps the inputs that it has
+            onlookers = replace(onlookers, record_inputs=0)
+        crew = Crew(self.settings, self.shared, self.incarnation, carried, tape, onlookers)
         return ENGINES[self.settings.execution.engine](crew)
 
     def counts(self) -> tuple[int, int]:

@@ -16,12 +16,12 @@ from typing import Any
 
 from hogwild.config.settings import Settings
 from hogwild.display import Display, Outcome
-from hogwild.doctor import Rounds
 from hogwild.engines.engine import Engine
 from hogwild.errors import HogwildError
 from hogwild.live.weights import WeightsOutbox
 from hogwild.progress import Progress
 from hogwild.resolve import Resolved, read_file, resolve
+from hogwild.rounds import Rounds
 from hogwild.runs.checkpoint import Checkpoint, newest_checkpoint, remove_old, tidy, write_checkpoint
 from hogwild.runs.folder import RunFolder, default_name
 from hogwild.runs.meta import command_line, describe_run, revision
@@ -72,6 +72,7 @@ class Training:
         reason = ""
         try:
             with self._signals():
+                self.folder.clear_live()
                 self.display.begin(self.resolved, self.folder, self.progress)
                 self.engine.start()
                 self.session.restore_workers()
@@ -105,11 +106,11 @@ class Training:
             if now - last_row >= run.log_seconds:
                 last_row = now
                 row = self._write_row(writer)
-                for complaint in self.rounds.look(row, self.progress.recent):
+                for complaint in self.rounds.look(row):
                     self.folder.note(complaint)
                     self.display.warn(complaint)
                 if self.live_weights.is_wanted():
-                    self.live_weights.put(self.session.weights(), self.progress.steps)
+                    self.live_weights.put(self.session.weights())
             if now - last_checkpoint >= run.checkpoint_seconds:
                 self._save()
                 last_checkpoint = time.monotonic()
@@ -118,7 +119,9 @@ class Training:
 
     def _take(self, reports: "list[Any]", writer: RunWriter) -> None:
         for report in reports:
-            writer.write_episodes(self.progress.take(report, *self.session.counts()))
+            finished = self.progress.take(report, *self.session.counts())
+            self.rounds.hear(finished)
+            writer.write_episodes(finished)
         # Not all that was counted is reported: whoever waits when the run ends says no more.
         self.progress.steps, self.progress.updates = self.session.counts()
 

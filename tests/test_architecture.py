@@ -25,7 +25,7 @@ ROOMS = [
     ["hogwild.exchanges"],
     ["hogwild.validate", "hogwild.resolve"],
     ["hogwild.engines"],
-    ["hogwild.onlookers", "hogwild.runs", "hogwild.progress", "hogwild.reference", "hogwild.doctor"],
+    ["hogwild.onlookers", "hogwild.runs", "hogwild.progress", "hogwild.reference", "hogwild.doctor", "hogwild.rounds"],
     ["hogwild.session", "hogwild.display", "hogwild.training", "hogwild.replay"],
     [
         "hogwild.probe",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import hogwild
-from hogwild import doctor
+from hogwild import doctor, rounds
 from hogwild.cli import main as cli
 from hogwild.cli.doctor import read_patient
 from hogwild.doctor import Patient, examine
@@ -21,7 +21,10 @@ FAILING = {
     "values-useless": ("CartPole-v1", {"value_coef": 0.0, "learning_rate": 0.02, "steps": 10_000}),
     "gradients-old": ("CartPole-v1", {"exchange": "gradients", "pull_every": 60, "steps": 20_000, "envs": 1}),
     "always-clipped": ("CartPole-v1", {"max_grad_norm": 1e-5, "steps": 10_000}),
-    "policy-jumps": ("CartPole-v1", {"objective": "ppo", "epochs": 12, "learning_rate": 0.05, "steps": 20_000}),
+    "policy-jumps": (
+        "CartPole-v1",
+        {"objective": "ppo", "epochs": 20, "minibatches": 4, "clip": 10.0, "learning_rate": 0.005, "steps": 20_000},
+    ),
     "same-games": ("tests.failing_envs:Bare-v0", {"steps": 10_000}),
     "nothing-ends": ("tests.failing_envs:Endless-v0", {"steps": 5_000}),
     "forgotten": ("tests.failing_envs:Turncoat-v0", {"steps": 40_000, "entropy": 0.0}),
@@ -51,6 +54,15 @@ def test_a_run_that_was_made_to_fail_is_found_out(rule: str, tmp_path: Path, mon
 def test_a_run_that_does_well_has_nothing(tmp_path: Path) -> None:
     patient = patient_of(tmp_path, "CartPole-v1", {"rollout_steps": 32, "steps": 30_000})
     assert examine(patient) == []
+
+
+def test_what_is_alike_because_it_is_perfect_or_hopeless_is_no_illness() -> None:
+    rows: list[dict[str, float]] = [{"progress/steps": 1000.0, "policy/entropy": 0.3, "episode/return_mean": 500.0}]
+    assert examine(Patient(CARTPOLE, rows, [(0, 500.0, 500.0)] * 60)) == [], "solved"
+    rows[0]["episode/return_mean"] = -200.0
+    car = resolve(layer("MountainCar-v0", steps=1000))
+    assert examine(Patient(car, rows, [(0, -200.0, 200.0)] * 60)) == [], "nothing reached in time is always alike"
+    assert [f.rule for f in examine(Patient(car, rows, [(0, -7.0, 7.0)] * 60))] == ["same-games"]
 
 
 def reference_of(points: list[tuple[float, float]]) -> Reference:
@@ -84,7 +96,7 @@ def test_moods_are_no_illness() -> None:
 def test_while_a_run_trains_everything_is_said_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(doctor, "ROUND_SECONDS", 0.2)
+    monkeypatch.setattr(rounds, "ROUND_SECONDS", 0.2)
     patient_of(tmp_path, "CartPole-v1", {"max_grad_norm": 1e-5, "steps": 40_000})
     assert capsys.readouterr().err.count("always-clipped: ") == 1
     assert (tmp_path / "ill" / "log.txt").read_text().count("always-clipped: ") == 1

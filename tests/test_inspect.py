@@ -11,9 +11,17 @@ from PIL import Image
 import hogwild
 from hogwild.cli import main as cli
 from hogwild.inputs import Recorded, recorded_updates
-from hogwild.inspection import check_all, returns_follow, stacks_shift, starts_follow_ends, steps_come_from_the_rollout
+from hogwild.inspection import (
+    check_all,
+    judge,
+    returns_follow,
+    stacks_shift,
+    starts_follow_ends,
+    steps_come_from_the_rollout,
+)
 from hogwild.inspection_page import png
 from hogwild.objectives.targets import Targets
+from hogwild.rollout import Played, Rollout
 
 SMALL: dict[str, Any] = {"engine": "inline", "workers": 2, "envs": 4, "rollout_steps": 40, "minibatches": 2}
 KINDS: dict[str, dict[str, Any]] = {
@@ -23,6 +31,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "vtrace": {"objective": "vtrace"},
     "ppo by a learner": {"objective": "ppo", "exchange": "trajectories"},
     "a3c to an updater": {"objective": "a3c", "exchange": "gradients"},
+    "a3c of n steps": {"objective": "a3c", "returns": "n-step"},
+    "a3c of whole episodes": {"objective": "a3c", "returns": "monte-carlo"},
 }
 
 
@@ -42,15 +52,17 @@ def test_what_every_objective_learns_from_agrees_with_itself(kind: str, tmp_path
     learners = 1 if "learner" in kind else 2
     assert len(updates) == 4 * learners
     for update, rollout in updates:
-        for check in check_all(update, rollout, run.settings):
-            assert check.holds, (update.name, check)
+        checks = check_all(update, rollout, run.settings, stacked=False)
+        assert all(check.holds for check in checks), (update.name, checks)
+        assert sum(check.looked_at > 0 for check in checks) == (2 if kind == "vtrace" else 3)
 
 
 def test_stacks_of_real_pictures_shift_and_the_page_shows_them(pong: hogwild.Run, tmp_path: Path) -> None:
     updates = recorded_updates(pong.folder.inputs)
     assert len(updates) == 3
-    assert stacks_shift(updates[0][1]).holds
-    assert stacks_shift(updates[0][1]).looked_at > 50
+    assert stacks_shift(updates[0][1], stacked=True).holds
+    assert stacks_shift(updates[0][1], stacked=True).looked_at > 50
+    assert stacks_shift(updates[0][1], stacked=False).looked_at == 0, "colours are no stack"
     target = tmp_path / "inputs.html"
     assert cli.run(["inspect", str(pong.path), "--html", str(target), "--steps", "8"]) == 0
     text = target.read_text()
@@ -82,21 +94,44 @@ def test_whatever_does_not_agree_is_found(pong: hogwild.Run) -> None:
     def other(actions: torch.Tensor) -> None:
         actions.copy_((actions + 1) % 6)
 
-    assert not stacks_shift(broken(rollout, "observations", shift)).holds
+    def shuffle(advantages: torch.Tensor) -> None:
+        advantages.copy_(advantages.roll(1, dims=1))
+
+    assert not stacks_shift(broken(rollout, "observations", shift), stacked=True).holds
+    assert not returns_follow(broken(update, "advantage", shuffle), rollout, settings).holds, "each at its own step"
+    assert not steps_come_from_the_rollout(broken(update, "values", raise_all), rollout).holds
     assert starts_follow_ends(broken(rollout, "first", flip)).problems == ("step 7 of environment 1",)
     assert not returns_follow(update, broken(rollout, "rewards", raise_all), settings).holds
     assert not steps_come_from_the_rollout(broken(update, "actions", other), rollout).holds
 
 
-def test_the_slow_advantages_are_those_of_the_training(pong: hogwild.Run) -> None:
-    from hogwild.inputs import as_rollout
-    from hogwild.inspection import slow_advantages
+@pytest.mark.parametrize("returns", ["gae", "n-step", "monte-carlo"])
+def test_the_slow_advantages_are_those_of_the_training(pong: hogwild.Run, returns: str) -> None:
+    _, recorded = recorded_updates(pong.folder.inputs)[0]
+    tensors: dict[str, Any] = {name: tensor.clone() for name, tensor in recorded.tensors.items()}
+    generator = torch.Generator().manual_seed(0)
+    for name in ("rewards", "values", "final_value"):
+        tensors[name] = torch.randn(tensors[name].shape, generator=generator)
+    for name in ("terminated", "truncated"):
+        tensors[name] = torch.rand(tensors[name].shape, generator=generator) < 0.1
+    tensors["truncated"] &= ~tensors["terminated"]
+    settings = pong.settings.update(returns=returns)
+    rollout = Rollout(**tensors, played=(Played(0),))
+    advantage, target, known = Targets.of_worker(settings, 0).estimate(rollout)
+    slow = judge(Recorded("", tensors, recorded.about), settings)
+    assert slow is not None
+    assert torch.equal(slow.known, known)
+    torch.testing.assert_close(slow.advantage[known], advantage[known])
+    torch.testing.assert_close(slow.target[known], target[known])
 
-    _, rollout = recorded_updates(pong.folder.inputs)[0]
-    advantage, target, _ = Targets.of_worker(pong.settings, 0).estimate(as_rollout(rollout))
-    slow = slow_advantages(rollout, pong.settings)
-    torch.testing.assert_close(slow[0], advantage)
-    torch.testing.assert_close(slow[1], target)
+
+def test_a_resumed_run_keeps_the_inputs_that_it_has(tmp_path: Path) -> None:
+    common: dict[str, Any] = {"engine": "inline", "workers": 1, "runs": str(tmp_path), "name": "run"}
+    run = hogwild.train("CartPole-v1", steps=1000, record_inputs=2, **common)
+    before = {path.name: path.read_bytes() for path in run.folder.inputs.iterdir()}
+    assert before
+    run.resume(steps=3000)
+    assert {path.name: path.read_bytes() for path in run.folder.inputs.iterdir()} == before
 
 
 def test_pictures_are_real_png_files(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ class Inspect:
 
     run: RunName = "latest"
     """Name or path of a run, or 'latest', the one that trained last."""
-    html: str = "inputs.html"
-    """File for the page; it needs nothing else to be looked at."""
+    html: str = ""
+    """File for the page, which needs nothing else to be looked at (empty: inputs.html in the run's folder)."""
     environments: int = 2
     """Of each rollout, show so many environments."""
     steps: int = 32
@@ -34,24 +34,29 @@ def main(arguments: list[str]) -> int:
     from hogwild.api import Run
     from hogwild.inputs import recorded_updates
     from hogwild.inspection import check_all
-    from hogwild.inspection_page import page
+    from hogwild.inspection_page import Part, page
+    from hogwild.resolve import resolve
 
     run = Run(given.run, given.runs)
     updates = recorded_updates(run.folder.inputs)
     if not updates:
         raise UsageError(f"Run '{run.path}' has kept no inputs: train with --record-inputs 4.")
+    resolved = resolve(run.settings)
+    stacked = resolved.plan.is_atari and resolved.spec.observation_shape[0] > 1
+    checked = [(*both, check_all(*both, resolved.settings, stacked)) for both in updates]
     wrong = 0
-    for update, rollout in updates:
-        for check in check_all(update, rollout, run.settings):
+    for update, _, checks in checked:
+        for check in checks:
             wrong += not check.holds
             if not check.holds:
                 print(f"{update.name}: NOT so: {check.question}: {', '.join(check.problems)}")
-    print(f"{len(updates)} updates: " + (f"{wrong} checks failed" if wrong else "all checks hold"))
+    asked = {check.question for _, _, checks in checked for check in checks if check.looked_at}
+    print(f"{len(updates)} updates, {len(asked)} questions: {f'{wrong} answers are wrong' if wrong else 'all agree'}")
+    target = Path(given.html or run.path / "inputs.html")
+    part = Part(given.environments, given.steps, stacked)
     try:
-        Path(given.html).write_text(
-            page(f"Inputs of {run.name}", updates, run.settings, given.environments, given.steps)
-        )
+        target.write_text(page(f"Inputs of {run.name}", checked, resolved.settings, part), encoding="utf-8")
     except OSError as error:
-        raise RunFolderError(f"Cannot write '{given.html}': {error.strerror}.") from None
-    print(f"page         {given.html}")
+        raise RunFolderError(f"Cannot write '{target}': {error.strerror}.") from None
+    print(f"page         {target}")
     return 1 if wrong else 0

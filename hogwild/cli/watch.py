@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from hogwild.cli.arguments import RunName, parse
-from hogwild.errors import UsageError
+from hogwild.errors import HogwildError, UsageError
 
 if TYPE_CHECKING:
     from hogwild.runs.folder import RunFolder
+    from hogwild.watching.scene import Scene
     from hogwild.watching.terminal import Terminal
     from hogwild.watching.views import View
 
@@ -47,8 +48,11 @@ def main(arguments: list[str]) -> int:
             "hogwild watch draws in a terminal, and this is none. A film: hogwild eval RUN --video game.mp4"
         )
     folder = find(given)
+    import torch
+
     from hogwild.watching.terminal import Terminal
 
+    torch.set_num_threads(1)  # the cores belong to the training
     terminal = Terminal()
     show = Show(given, folder, terminal)
     with terminal.taken():
@@ -83,14 +87,15 @@ class Show:
             raise UsageError(f"--worker {wrong[0]}: the run has workers 0 to {self.workers - 1}.")
         if given.worker and not folder.is_live():
             raise UsageError(f"Run '{folder.path}' is not training now; --spectator plays with its last weights.")
-        self.speed, self.paused, self.over = 2, False, False
+        self.speed, self.paused, self.over, self.trouble = 2, False, False, ""
         self.views = self.choose()
 
     def choose(self) -> "list[View]":
         """The views that were asked for; workers if there are any at work."""
-        if self.given.spectator or not self.folder.is_live():
+        if not self.folder.is_live():
             return [self.spectator()]
-        return [self.worker(rank) for rank in self.given.worker or (0,)]
+        workers = self.given.worker or (() if self.given.spectator else (0,))
+        return [self.worker(rank) for rank in workers] + ([self.spectator()] if self.given.spectator else [])
 
     def worker(self, rank: int) -> "View":
         """The view of one worker."""
@@ -102,21 +107,21 @@ class Show:
         """A game of its own."""
         from hogwild.watching.views import SpectatorView, newest_agent
 
-        return SpectatorView(self.folder, newest_agent(self.folder, lambda: time.sleep(0.2)))
+        return SpectatorView(self.folder, newest_agent(self.folder))
 
     def run(self) -> None:
         """Show scenes until somebody has seen enough."""
         from hogwild.watching.layout import draw
         from hogwild.watching.terminal import BEGIN, END
 
-        scenes = [view.look(live=True) for view in self.views]
+        scenes: list[Scene | None] = []
         started, size = time.monotonic(), self.terminal.size
         while not self.over:
             begun = time.monotonic()
             if self.given.seconds and begun - started > self.given.seconds:
                 return
             if not self.paused:
-                found = [view.look(live=self.speed >= 2) for view in self.views]
+                found = [view.look(self.steps(view)) for view in self.views]
                 kept = scenes if len(scenes) == len(found) else [None] * len(found)
                 scenes = [new or old for new, old in zip(found, kept, strict=True)]
             clear = "\x1b[2J" if self.terminal.size != size else ""
@@ -126,6 +131,21 @@ class Show:
             pause = 1 / min(FRAMES, self.views[0].steps_per_second * SPEEDS[self.speed])
             self.press(self.terminal.keys(pause - (time.monotonic() - begun)))
 
+    def steps(self, view: "View") -> int:
+        """Steps for one picture: more than one where pictures do not come fast enough; of a worker 0, all there are."""
+        from hogwild.watching.views import WorkerView
+
+        if isinstance(view, WorkerView) and SPEEDS[self.speed] >= 1:
+            return 0
+        return max(1, round(view.steps_per_second * SPEEDS[self.speed] / FRAMES))
+
+    def go_to_spectator(self) -> None:
+        """Show a game of its own; where that cannot be, say so and stay."""
+        try:
+            self.views, self.trouble = [self.spectator()], ""
+        except HogwildError as error:
+            self.trouble = f"{error} · "
+
     def status(self) -> str:
         """The last line."""
         from hogwild.runs.find import summarise
@@ -134,7 +154,8 @@ class Show:
         mean = summary["return_mean"]
         shown = "" if mean is None else f" · mean return {mean:.2f}"
         speed = "paused" if self.paused else f"{SPEEDS[self.speed]:g}×"
-        return f"{self.folder.name}: {summary['state']}, {summary['steps']:,} steps{shown} · {speed} · {KEYS}"
+        where = f"{self.trouble}{self.folder.name}: {summary['state']}, {summary['steps']:,} steps"
+        return f"{where}{shown} · {speed} · {KEYS}"
 
     def press(self, keys: str) -> None:
         """Do what the keys say."""
@@ -150,7 +171,7 @@ class Show:
             elif key in "wW" and self.folder.is_live():
                 self.views = [self.worker((getattr(self.views[0], "rank", -1) + 1) % self.workers)]
             elif key in "sS":
-                self.views = [self.spectator()]
+                self.go_to_spectator()
             else:
                 continue
             self.terminal.write("\x1b[2J")

@@ -125,10 +125,18 @@ def read_spaces(name: str, observation: Any, action: Any) -> Layout:
     return Layout(kind, shape, PolicySpec(seen, dtype, int(action.n), int(action.start)))
 
 
+WHERE = {
+    "be made": "could not be made",
+    "be drawn": "could not be drawn",
+    "reset": "failed in reset",
+    "step": "failed in step",
+}
+
+
 def guarded(name: str, action: str, call: Callable[[], Any]) -> Any:
     """Call into somebody else's environment; what it raises is reported under its name."""
     try:
         return call()
     except Exception as error:
-        where = {"be made": "could not be made", "reset": "failed in reset", "step": "failed in step"}[action]
+        where = WHERE[action]
         raise EnvironmentFailed(f"Environment '{name}' {where}: {type(error).__name__}: {error}") from error

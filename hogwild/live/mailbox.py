@@ -26,7 +26,6 @@ def moment_dtype(shape: tuple[int, ...], dtype: str, num_actions: int) -> np.dty
     return np.dtype(
         [
             ("number", np.int64),  # counts from 1; 0 while it is being written
-            ("time", np.float64),  # on the clock `time.time`
             ("observation", np.dtype(dtype), shape),
             ("probabilities", np.float32, (num_actions,)),
             ("value", np.float32),
@@ -40,9 +39,9 @@ def moment_dtype(shape: tuple[int, ...], dtype: str, num_actions: int) -> np.dty
 
 
 def touch(path: Path) -> None:
-    """Say that somebody looks on."""
-    path.parent.mkdir(exist_ok=True)
-    path.touch()
+    """Say that somebody looks on. The folder is the training's: where it is not, nobody is there to be looked at."""
+    with contextlib.suppress(OSError):
+        path.touch()
 
 
 def is_fresh(path: Path) -> bool:
@@ -81,21 +80,26 @@ class Outbox:
         except OSError:
             there = False
         if there and self.ring is None:
-            self.ring = self._make_ring()
+            self._open()
         elif not there and self.ring is not None:
             self.close()
-        return there
+        return self.ring is not None
 
-    def _make_ring(self) -> np.ndarray:
-        """A new file each time: one that viewers of an earlier process still have open stays as it was."""
+    def _open(self) -> None:
+        """A new file each time: one that viewers of an earlier process still have open stays as it was.
+
+        It is written in full, so that a full disk is noticed here and not in the middle of a game; where it cannot be
+        written, nobody gets to see anything, and training goes on.
+        """
         path = frames_file(self.folder, self.rank)
         new = path.with_suffix(f".{os.getpid()}")
-        with open(new, "wb") as file:
-            file.write(json.dumps(self.layout).encode().ljust(HEADER))
-            file.truncate(HEADER + RING * self.kind.itemsize)
-        os.replace(new, path)
+        try:
+            new.write_bytes(json.dumps(self.layout).encode().ljust(HEADER) + bytes(RING * self.kind.itemsize))
+            os.replace(new, path)
+            self.ring = np.memmap(path, self.kind, "r+", HEADER, (RING,))
+        except OSError:
+            self.ring = None
         self.number = 0
-        return np.memmap(path, self.kind, "r+", HEADER, (RING,))
 
     def see(self, **fields: Any) -> None:
         """Show one step; the fields are those of a moment."""
@@ -106,7 +110,6 @@ class Outbox:
         moment["number"] = 0
         for name, value in fields.items():
             moment[name] = value
-        moment["time"] = time.time()
         moment["number"] = self.number
 
     def close(self) -> None:
@@ -144,10 +147,14 @@ class Inbox:
             return
         if self.ring is not None and status.st_ino == self.file:
             return
-        with open(self.path, "rb") as file:
-            layout = json.loads(file.read(HEADER))
-        kind = moment_dtype(tuple(layout["shape"]), layout["dtype"], layout["num_actions"])
-        self.ring = np.memmap(self.path, kind, "r", HEADER, (RING,))
+        try:
+            with open(self.path, "rb") as file:
+                layout = json.loads(file.read(HEADER))
+            kind = moment_dtype(tuple(layout["shape"]), layout["dtype"], layout["num_actions"])
+            self.ring = np.memmap(self.path, kind, "r", HEADER, (RING,))
+        except OSError:  # it went away in between
+            self.ring = None
+            return
         self.file, self.seen = status.st_ino, 0
 
     def moments(self, most: int = RING) -> Iterator[np.ndarray]:

@@ -1,5 +1,6 @@
 """The newest weights of a run that trains, for those who want to play with them; written only while somebody does."""
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -21,11 +22,12 @@ class WeightsOutbox:
         """Whether somebody plays with them."""
         return is_fresh(self.folder / WANTED)
 
-    def put(self, weights: dict[str, np.ndarray], steps: int) -> None:
-        """Show the weights after so many steps."""
+    def put(self, weights: dict[str, np.ndarray]) -> None:
+        """Show the weights; where they cannot be written, nobody gets to see them, and training goes on."""
         new = self.folder / f".{WEIGHTS}.tmp"
-        new.write_bytes(save(weights, {"steps": str(steps)}))
-        os.replace(new, self.folder / WEIGHTS)
+        with contextlib.suppress(OSError):
+            new.write_bytes(save(weights))
+            os.replace(new, self.folder / WEIGHTS)
 
 
 class WeightsInbox:

@@ -1,5 +1,6 @@
 """One run's folder: its files by name, and the rule that a run is never overwritten unasked."""
 
+import contextlib
 import fcntl
 import itertools
 import json
@@ -76,6 +77,12 @@ class RunFolder:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+    def clear_live(self) -> None:
+        """An empty place for viewers; where there can be none, nobody looks on."""
+        shutil.rmtree(self.live, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            self.live.mkdir()
 
     def is_live(self) -> bool:
         """Whether a process is training this run now."""

@@ -49,7 +49,7 @@ METRICS = {
         Metric("async/dropped", "gradients", "overwritten before they were read, so far (--when-full drop-oldest)"),
         Metric("async/discarded", "rollouts", "or their gradients, left out for being older than --max-lag, so far"),
         Metric("async/lock_wait", "ms", "wait for the lock before an update, mean"),
-        Metric("time/environment", "1", "share of the workers' time spent in environments"),
+        Metric("time/environment", "1", "share of all participants' time spent in environments"),
         Metric("time/acting", "1", "share spent choosing actions and recording"),
         Metric("time/learning", "1", "share spent computing gradients"),
         Metric("time/exchange", "1", "share spent pulling weights and applying updates"),

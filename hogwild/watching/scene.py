@@ -21,15 +21,15 @@ class Scene:
     length: int
 
 
-def as_colours(observation: np.ndarray) -> np.ndarray | None:
+def as_colours(observation: np.ndarray, stacked: bool) -> np.ndarray | None:
     """The newest picture [height, width, 3] of an observation, or None if it is none.
 
-    >>> as_colours(np.zeros((4, 84, 84), dtype=np.uint8)).shape
+    >>> as_colours(np.zeros((4, 84, 84), dtype=np.uint8), stacked=True).shape
     (84, 84, 3)
     """
     if observation.ndim != 3:
         return None
-    channels = observation[-3:] if len(observation) == 3 else observation[-1:]
+    channels = observation if len(observation) == 3 and not stacked else observation[-1:]
     shown = np.moveaxis(channels, 0, -1).astype(np.float32)
     if observation.dtype != np.uint8:  # decimals on any scale
         low, high = float(shown.min()), float(shown.max())

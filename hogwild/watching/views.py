@@ -1,7 +1,7 @@
 """Two ways to watch: a worker at its real work, or a game of one's own with the newest weights."""
 
+import time
 from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,12 @@ from hogwild.agent import Agent
 from hogwild.envs.atari_game import AtariGame
 from hogwild.envs.gymnasium_batch import guarded
 from hogwild.envs.make import make_one
-from hogwild.errors import CheckpointError
-from hogwild.live.mailbox import RING, Inbox
+from hogwild.errors import EnvironmentFailed, UsageError
+from hogwild.live.mailbox import Inbox
 from hogwild.live.weights import WeightsInbox
 from hogwild.policies.flat import FlatLayout
 from hogwild.resolve import resolve
-from hogwild.runs.checkpoint import Checkpoint
+from hogwild.runs.checkpoint import Checkpoint, list_checkpoints
 from hogwild.runs.find import find_checkpoint
 from hogwild.runs.folder import RunFolder
 from hogwild.session import load_weights
@@ -24,29 +24,30 @@ from hogwild.video import ATARI_SIZE
 from hogwild.watching.scene import Scene, as_colours
 
 ATARI_STEPS = 15  # a second, at four frames each
+FIRST_WEIGHTS_SECONDS = 30.0
 SCREEN = ATARI_SIZE[0] / ATARI_SIZE[1]
 
 
 class WorkerView:
     """What a worker is playing right now, as its network receives it."""
 
-    def __init__(self, folder: RunFolder, rank: int, actions: tuple[str, ...], wide: float) -> None:
+    def __init__(self, folder: RunFolder, rank: int, actions: tuple[str, ...], wide: float, stacked: bool) -> None:
         self.inbox = Inbox(folder.live, rank)
-        self.rank, self.actions, self.wide = rank, actions, wide
+        self.rank, self.actions, self.wide, self.stacked = rank, actions, wide, stacked
         self.steps_per_second = float(ATARI_STEPS)
-        self.waiting: deque[np.ndarray] = deque(maxlen=RING)
+        self.waiting: deque[np.ndarray] = deque()
 
-    def look(self, live: bool) -> Scene | None:
-        """The next moment; with `live` the newest, leaving out those in between."""
+    def look(self, steps: int) -> Scene | None:
+        """The next moment of a slow view; for one that shows all it can, `steps` 0, the newest."""
         self.inbox.look()
-        self.waiting.extend(self.inbox.moments())
+        if not steps:
+            self.waiting.clear()
+        if not self.waiting:  # what the ring has lost in the meantime is left out
+            self.waiting.extend(self.inbox.moments())
         if not self.waiting:
             return None
-        moment = self.waiting.popleft()
-        if live:
-            moment = self.waiting.pop() if self.waiting else moment
-            self.waiting.clear()
-        picture = as_colours(moment["observation"])
+        moment = self.waiting.popleft() if steps else self.waiting.pop()
+        picture = as_colours(moment["observation"], self.stacked)
         return Scene(
             title=f"worker {self.rank}",
             picture=picture,
@@ -65,7 +66,7 @@ class SpectatorView:
     """A game in full colour, played outside the workers with the newest weights."""
 
     def __init__(self, folder: RunFolder, agent: Agent, seed: int = 0) -> None:
-        self.agent = agent
+        self.agent, self.folder = agent, folder
         self.weights = WeightsInbox(folder.live)
         self.layout = FlatLayout(agent.policy)
         self.flat = self.layout.bind(agent.policy)
@@ -83,16 +84,23 @@ class SpectatorView:
         self.random = torch.Generator().manual_seed(seed)
         self.observation: np.ndarray = self.env.reset(seed=seed)[0]
         self.memory, self.first = agent.policy.initial_state(1), True
-        self.score, self.length, self.games = 0.0, 0, 0
+        self.score, self.length = 0.0, 0
+        if not plan.is_atari:
+            guarded(plan.id, "be drawn", self._draw)  # better now than in the middle of a game
 
     def _take(self, frame: np.ndarray) -> None:
         self.screen = frame
 
-    def look(self, live: bool) -> Scene | None:  # noqa: ARG002
-        """Play one step."""
-        newer = self.weights.newer()
+    def look(self, steps: int) -> Scene | None:
+        """Play so many steps, at least one; shows the last."""
+        newer = self.weights.newer() if self.folder.is_live() else None
         if newer is not None:
             load_weights(self.layout, self.flat, newer)
+        for _ in range(max(1, steps) - 1):
+            self._step()
+        return self._step()
+
+    def _step(self) -> Scene:
         batch, _ = self.agent.batch_of(np.asarray(self.observation))
         with torch.no_grad():
             out = self.agent.policy(torch.from_numpy(batch)[None], self.memory, torch.tensor([[self.first]]))
@@ -101,7 +109,7 @@ class SpectatorView:
         action = int(torch.multinomial(probabilities, 1, generator=self.random))
         self.observation, reward, terminated, truncated, info = self.env.step(action + self.agent.spec.first_action)
         self.score, self.length, self.first = self.score + float(reward), self.length + 1, False
-        picture = self.screen if self.screen is not None else self.env.render()
+        picture = self.screen if self.screen is not None else guarded(self.agent.plan.id, "be drawn", self._draw)
         height, width = picture.shape[:2]
         scene = Scene(
             title="spectator",
@@ -119,10 +127,16 @@ class SpectatorView:
             self._start_anew()
         return scene
 
+    def _draw(self) -> np.ndarray:
+        picture = self.env.render()
+        if picture is None:
+            raise EnvironmentFailed("its render() shows nothing")
+        return np.asarray(picture)
+
     def _start_anew(self) -> None:
         self.observation = self.env.reset()[0]
         self.memory, self.first = self.agent.policy.initial_state(1), True
-        self.score, self.length, self.games = 0.0, 0, self.games + 1
+        self.score, self.length = 0.0, 0
 
 
 View = WorkerView | SpectatorView
@@ -136,9 +150,9 @@ def make_worker_view(folder: RunFolder, rank: int) -> WorkerView:
     plan, spec = resolved.plan, resolved.spec
     if plan.is_atari:
         env = make_one(plan, resolved.settings.environment)
-        return WorkerView(folder, rank, action_names(env, spec.num_actions), SCREEN)
+        return WorkerView(folder, rank, action_names(env, spec.num_actions), SCREEN, stacked=True)
     wide = spec.observation_shape[2] / spec.observation_shape[1] if spec.is_image else 1.0
-    return WorkerView(folder, rank, action_names(None, spec.num_actions), wide)
+    return WorkerView(folder, rank, action_names(None, spec.num_actions), wide, stacked=False)
 
 
 def action_names(env: Any, count: int) -> tuple[str, ...]:
@@ -148,16 +162,17 @@ def action_names(env: Any, count: int) -> tuple[str, ...]:
     return tuple(f"action {number}" for number in range(count))
 
 
-def newest_agent(folder: RunFolder, wait: Callable[[], None]) -> Agent:
+def newest_agent(folder: RunFolder) -> Agent:
     """The agent with the newest weights; of a run that has saved none yet, those it shows when asked."""
     from hogwild.api import Run
 
     settings = resolve(Run(folder.path).settings).settings
-    try:
+    if list_checkpoints(folder.checkpoints) or not folder.is_live():
         path, checkpoint = find_checkpoint(folder)
-    except CheckpointError:
-        path, inbox = folder.live, WeightsInbox(folder.live)
-        while (weights := inbox.newer()) is None:
-            wait()
-        checkpoint = Checkpoint(weights, {}, {"progress": {"steps": 0}, "carried": []})
-    return Agent(settings, checkpoint, path)
+        return Agent(settings, checkpoint, path)
+    inbox, deadline = WeightsInbox(folder.live), time.monotonic() + FIRST_WEIGHTS_SECONDS
+    while (weights := inbox.newer()) is None:
+        if not folder.is_live() or time.monotonic() > deadline:
+            raise UsageError(f"Run '{folder.path}' has no weights to show yet.")
+        time.sleep(0.1)
+    return Agent(settings, Checkpoint(weights, {}, {"progress": {"steps": 0}, "carried": []}), folder.live)

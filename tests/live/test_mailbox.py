@@ -1,5 +1,6 @@
 """The mailbox between a worker and its viewers: nothing while nobody looks, and never half a moment."""
 
+import multiprocessing
 import os
 import time
 from pathlib import Path
@@ -99,6 +100,47 @@ def test_a_worker_that_was_started_anew_is_found_again(tmp_path: Path) -> None:
     show(second, 7)
     look_again(inbox)
     assert [int(moment["length"]) for moment in inbox.moments()] == [7]
+
+
+def test_where_nothing_can_be_written_nobody_sees_anything_and_the_game_goes_on(tmp_path: Path) -> None:
+    frames_file(tmp_path, 0).mkdir()
+    wanted_file(tmp_path, 0).touch()
+    box = outbox(tmp_path)
+    assert not box.is_there()
+    show(box, 1)
+
+
+def test_a_viewer_makes_no_folder_in_a_run_that_is_over(tmp_path: Path) -> None:
+    inbox = Inbox(tmp_path / "live", 0)
+    inbox.look()
+    assert list(inbox.moments()) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def write_quickly(folder: Path, seconds: float) -> None:
+    box, deadline, number = outbox(folder), time.monotonic() + seconds, 0
+    assert box.is_there()
+    while time.monotonic() < deadline:
+        number += 1
+        show(box, number)
+
+
+def test_a_reader_beside_a_writer_never_gets_half_a_moment(tmp_path: Path) -> None:
+    inbox = Inbox(tmp_path, 0)
+    inbox.look()
+    writer = multiprocessing.get_context("spawn").Process(target=write_quickly, args=(tmp_path, 2.0))
+    writer.start()
+    last, count = 0, 0
+    while writer.is_alive():
+        look_again(inbox)
+        for moment in inbox.moments():
+            assert int(moment["number"]) > last
+            last, count = int(moment["number"]), count + 1
+            assert int(moment["length"]) == float(moment["score"]) == last
+            assert (moment["observation"] == last % 256).all()
+    writer.join()
+    assert writer.exitcode == 0
+    assert count > 100
 
 
 def test_asking_whether_somebody_is_there_costs_microseconds(tmp_path: Path) -> None:

@@ -82,14 +82,17 @@ def test_sixels_paint_every_pixel_once_and_nearly_in_its_colour() -> None:
 
 def test_observations_become_pictures_or_do_not() -> None:
     stack = RANDOM.integers(0, 256, (4, 5, 6), dtype=np.uint8)
-    shown = as_colours(stack)
+    shown = as_colours(stack, stacked=True)
     assert shown is not None
     assert (shown[..., 0] == stack[-1]).all(), "the newest of the stack, in grey"
+    three = as_colours(stack[:3], stacked=True)
+    assert three is not None
+    assert (three[..., 0] == stack[2]).all(), "a stack of three is no colour"
     colours = RANDOM.integers(0, 256, (3, 5, 6), dtype=np.uint8)
-    shown = as_colours(colours)
+    shown = as_colours(colours, stacked=False)
     assert shown is not None
     assert (shown == np.moveaxis(colours, 0, -1)).all()
-    shown = as_colours(np.linspace(-1, 1, 30, dtype=np.float32).reshape(1, 5, 6))
+    shown = as_colours(np.linspace(-1, 1, 30, dtype=np.float32).reshape(1, 5, 6), stacked=True)
     assert shown is not None
     assert (shown.min(), shown.max()) == (0, 255)
-    assert as_colours(np.zeros(4)) is None
+    assert as_colours(np.zeros(4), stacked=False) is None

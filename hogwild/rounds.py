@@ -1,0 +1,43 @@
+"""The doctor's rounds: a run is examined while it trains."""
+
+import time
+from collections import deque
+from collections.abc import Sequence
+
+from hogwild.doctor import GAMES, Patient, Row, examine
+from hogwild.reference import find_reference
+from hogwild.report import Episode
+from hogwild.resolve import Resolved
+
+ROUND_SECONDS = 20.0
+KEPT = 2000  # rows
+
+
+class Rounds:
+    """Looks at a run every now and then, and says everything once."""
+
+    def __init__(self, resolved: Resolved) -> None:
+        self.resolved = resolved
+        self.reference = find_reference(resolved)
+        self.rows: deque[Row] = deque(maxlen=KEPT)
+        self.games: dict[int, deque[tuple[int, float, float]]] = {}  # of each worker
+        self.told: set[str] = set()
+        self.looked = time.monotonic()
+
+    def hear(self, finished: Sequence[Episode]) -> None:
+        """Take in games that have ended."""
+        for game in finished:
+            kept = self.games.setdefault(game.worker, deque(maxlen=2 * GAMES))
+            kept.append((game.worker, game.episode_return, float(game.length)))
+
+    def look(self, row: Row) -> list[str]:
+        """Take in a row; when it is time, what looks wrong and has not been said yet, in words."""
+        self.rows.append(row)
+        if time.monotonic() - self.looked < ROUND_SECONDS:
+            return []
+        self.looked = time.monotonic()
+        games = [game for kept in self.games.values() for game in kept]
+        found = examine(Patient(self.resolved, self.rows, games, self.reference))
+        new = [finding for finding in found if finding.rule not in self.told]
+        self.told |= {finding.rule for finding in new}
+        return [f"{finding.rule}: {finding.what}. Try {finding.advice}." for finding in new]
