@@ -122,7 +122,8 @@ def layers(env: str = "", preset: str = "", file: str = "", **changes: Any) -> L
         return explicit
     whole = bool(preset) and about_preset(preset).get("source", OURS) != OURS
     found = {} if whole else _defaults(named, given, with_game=not preset)
-    if any(rule in given for rule in STOP_RULES):  # who gives a stop rule wants that one
+    wanted = given if whole else from_file | changes
+    if any(rule in wanted for rule in STOP_RULES):  # who gives a stop rule wants that one
         found = {name: {k: v for k, v in values.items() if k not in STOP_RULES} for name, values in found.items()}
     elif (goal := solved_at(plan_env(named))) is not None:
         found |= {"where it counts as solved": {"until_return": goal}}

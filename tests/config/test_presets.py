@@ -9,10 +9,8 @@ from hogwild.errors import UsageError
 from hogwild.resolve import about_preset, layer, preset_names, read_preset, resolve
 
 FAMILIES = {
-    "atari",
     "pictures",
     "vectors",
-    "pong",
     "threads",
     "vectors-threads",
     "a3c-trajectories",
@@ -50,6 +48,12 @@ def test_the_list_has_all_of_them_with_their_place_in_the_table(capsys: pytest.C
     text = capsys.readouterr().out
     assert "a3g-pong" in text
     assert "rllib-appo" not in text
+
+
+def test_our_own_preset_for_pong_stops_where_pong_is_solved() -> None:
+    assert layer(preset="pong").flat() == layer("pong").flat()
+    assert layer(preset="pong", steps=1000).run.until_return is None
+    assert layer(preset="a3c-paper", env="pong").run.until_return == 18.5
 
 
 def test_a_preset_beats_the_family_and_a_flag_beats_the_preset() -> None:
