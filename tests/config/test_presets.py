@@ -53,7 +53,7 @@ def test_the_list_has_all_of_them_with_their_place_in_the_table(capsys: pytest.C
 def test_our_own_preset_for_pong_stops_where_pong_is_solved() -> None:
     assert layer(preset="pong").flat() == layer("pong").flat()
     assert layer(preset="pong", steps=1000).run.until_return is None
-    assert layer(preset="a3c-paper", env="pong").run.until_return == 18.5
+    assert layer(preset="a3c-paper", env="pong").run.until_return is None, "a published agent has a rule of its own"
 
 
 def test_a_preset_beats_the_family_and_a_flag_beats_the_preset() -> None:
