@@ -25,7 +25,6 @@ td.picture { text-align: left; padding: .3rem .7rem }
 img { image-rendering: pixelated; display: block; border: 1px solid #8886 }
 tr.end td { border-bottom: 3px solid #c0392b }
 .good { color: #1e8449 } .bad { color: #c0392b; font-weight: 600 }
-nav a { margin-right: 1rem }
 """
 
 

@@ -67,7 +67,7 @@ class Outbox:
 
     def __init__(self, folder: Path, rank: int, shape: tuple[int, ...], dtype: str, num_actions: int) -> None:
         self.folder, self.rank = folder, rank
-        self.wanted = os.fspath(wanted_file(folder, rank))
+        self.wanted = wanted_file(folder, rank)
         self.layout = {"shape": list(shape), "dtype": dtype, "num_actions": num_actions}
         self.kind = moment_dtype(shape, dtype, num_actions)
         self.ring: np.ndarray | None = None
@@ -75,10 +75,7 @@ class Outbox:
 
     def is_there(self) -> bool:
         """Whether somebody looks on; asked before every rollout, so nearly free while nobody does."""
-        try:
-            there = time.time() - os.stat(self.wanted).st_mtime < FRESH_SECONDS
-        except OSError:
-            there = False
+        there = is_fresh(self.wanted)
         if there and self.ring is None:
             self._open()
         elif not there and self.ring is not None:
