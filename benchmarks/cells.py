@@ -2,9 +2,8 @@
 
     python benchmarks/cells.py --seeds 3 --steps 500000
 
-Pictures are small (42×40, encoder `compact`), so that all runs fit into an afternoon; everything else is the default of
-the combination. Seeds are the outer loop, so that a machine that slows down for a while slows down all alike. Writes
-`benchmarks/results/cells.json` after every run; `--resume` goes on where it stopped. At the end, or with `--report`
+Everything is the default of the combination. Seeds are the outer loop, so that a machine that slows down for a while
+slows down all alike. Writes `benchmarks/results/cells.json` after every run; `--resume` goes on where it stopped. At the end, or with `--report`
 alone, writes the figure `docs/images/cells.png` and the table in `docs/results/cells.md`.
 """
 
@@ -22,7 +21,6 @@ from hogwild.api import Run
 from hogwild.runs.folder import read_json
 
 OUTPUT = ROOT / "benchmarks" / "results" / "cells.json"
-SMALL = ["--image-size", "42", "--image-width", "40", "--encoder", "compact"]
 A3C, PPO, VTRACE = (["--objective", name] for name in ("a3c", "ppo", "vtrace"))
 CELLS = {
     "a3c × weights, lock-free": A3C,
@@ -39,7 +37,7 @@ RETURNS = (-19, -15, -10, 0, 10, 18)
 
 def train(name: str, seed: int, steps: int, runs: str) -> dict[str, Any]:
     folder = f"{''.join(c if c.isalnum() else '-' for c in name)}-seed{seed}"
-    flags = ["train", "pong", *SMALL, *CELLS[name], "--steps", str(steps), "--seed", str(seed)]
+    flags = ["train", "pong", *CELLS[name], "--steps", str(steps), "--seed", str(seed)]
     place = ["--runs", runs, "--name", folder, "--overwrite", "--quiet"]
     subprocess.run([sys.executable, "-m", "hogwild", *flags, *place], check=True)
     run = Run(folder, runs)

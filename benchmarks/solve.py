@@ -1,11 +1,13 @@
 """How long until an agent is good: minutes of training to the first checkpoint that 100 whole games confirm.
 
-    python benchmarks/solve.py --seeds 5 --goal 20 --minutes 8
+    python benchmarks/solve.py --seeds 5 --goal 20 --minutes 6
 
-Trains as a user would, keeping a checkpoint every ten seconds. Afterwards, in new processes, looks for the first one
+Trains as a user would, keeping a checkpoint every five seconds. Afterwards, in new processes, looks for the first one
 that `hogwild eval` confirms: bisecting with 20 games each, then going forward with 100. What is found is a checkpoint
 whose evaluation has the goal, so it is never too early; an earlier one may have been missed. Flags after `--` go to
-`hogwild train`. Writes `benchmarks/results/solve-<env>.json` after every seed.
+`hogwild train`. Writes `benchmarks/results/solve-<env>.json` after every seed; at the end, or with `--report` alone,
+the figure `docs/images/<env>.png`, and the reference that comes with the package, by which other runs say how long
+they will take.
 """
 
 import argparse
@@ -16,11 +18,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from curves import curve_of, new_axes, write_reference
+from pages import ROOT
+
 from hogwild.api import Run
 from hogwild.runs.checkpoint import list_checkpoints, read_checkpoint
 from hogwild.runs.folder import read_json
 
-ROOT = Path(__file__).parent.parent
 SCREEN, CONFIRM = 20, 100  # games
 
 
@@ -65,8 +69,9 @@ class Checkpoints:
 
 
 def solve(env: str, seed: int, goal: float, minutes: float, runs: str, flags: list[str]) -> dict[str, Any]:
+    """Train with one seed, and find when it was good."""
     name = f"solve-{env}-{seed}"
-    keep = ["--checkpoint-seconds", "10", "--keep-checkpoints", "100000"]
+    keep = ["--checkpoint-seconds", "5", "--keep-checkpoints", "100000"]
     place = ["--runs", runs, "--name", name, "--overwrite", "--quiet"]
     hogwild("train", env, "--seed", str(seed), "--minutes", str(minutes), *keep, *place, *flags)
     run = Run(name, runs)
@@ -80,10 +85,28 @@ def solve(env: str, seed: int, goal: float, minutes: float, runs: str, flags: li
         "steps": None if found is None else int(checkpoints.paths[found].name.removeprefix("step-")),
         "steps_per_second": round(status["steps"] / status["seconds"]),
         "evaluations": checkpoints.evaluations,
+        "curve": curve_of(run),
         "settings": {k: v for k, v in run.settings.flat().items() if k not in ("name", "runs")},
         "revision": (meta["git"] or {}).get("revision"),
         "machine": meta["machine"],
     }
+
+
+def report(env: str, results: list[dict[str, Any]]) -> None:
+    """Figure and reference."""
+    figure, axes = new_axes(f"hogwild train {env}")
+    for result in results:
+        minutes = [seconds / 60 for _, seconds, _ in result["curve"]]
+        (line,) = axes.plot(minutes, [mean for _, _, mean in result["curve"]], label=f"seed {result['seed']}")
+        if result["minutes"] is not None:
+            axes.plot(result["minutes"], result["evaluations"][-1]["mean"], "o", color=line.get_color())
+    axes.set(ylabel=f"mean return of the last 100 games\n● 100 games of a checkpoint: {results[0]['goal']:g} or more")
+    axes.legend(frameon=False, loc="lower right")
+    figure.tight_layout()
+    figure.savefig(ROOT / "docs" / "images" / f"{env}.png")
+    write_reference(env, results)
+    times = [result["minutes"] or float("inf") for result in results]
+    print(f"median {statistics.median(times):.2f} minutes, longest {max(times):.2f}")
 
 
 def main() -> None:
@@ -91,19 +114,19 @@ def main() -> None:
     parser.add_argument("--env", default="pong")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--goal", type=float, default=20.0)
-    parser.add_argument("--minutes", type=float, default=8.0)
+    parser.add_argument("--minutes", type=float, default=6.0)
     parser.add_argument("--runs", default="runs/benchmark-solve")
+    parser.add_argument("--report", action="store_true")
     parser.add_argument("flags", nargs="*", help="after --: flags for hogwild train")
     given = parser.parse_args()
-    results: list[dict[str, Any]] = []
-    for seed in range(given.seeds):
+    output = Path(ROOT / "benchmarks" / "results" / f"solve-{given.env}.json")
+    results: list[dict[str, Any]] = json.loads(output.read_text()) if given.report else []
+    for seed in range(0 if given.report else given.seeds):
         results.append(solve(given.env, seed, given.goal, given.minutes, given.runs, given.flags))
         shown = ("seed", "minutes", "steps", "steps_per_second")
         print(json.dumps({name: results[-1][name] for name in shown}), flush=True)
-        output = ROOT / "benchmarks" / "results" / f"solve-{given.env}.json"
         output.write_text(json.dumps(results, indent=1) + "\n")
-    times = [result["minutes"] or float("inf") for result in results]
-    print(f"median {statistics.median(times):.2f} minutes, longest {max(times):.2f}")
+    report(given.env, results)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Reference runs: how training went with our own settings, so that a run can say where it stands among them and how
-long it will take. Their curves are part of the package; `benchmarks/pong.py` makes them."""
+long it will take. Their curves are part of the package; `benchmarks/solve.py` makes them."""
 
+import dataclasses
 import json
 import math
 import statistics
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from hogwild.config.settings import Settings
 from hogwild.resolve import Resolved
 
 STARTED = 0.1  # of the way from the first return to the goal: before that, returns say nothing about the pace
@@ -54,14 +56,27 @@ class Reference:
 
 
 def find_reference(resolved: Resolved) -> Reference | None:
-    """The reference for a game and an objective, if there is one."""
+    """The reference for a game, if there is one that was trained in the same way."""
     name = f"{resolved.plan.rom or resolved.plan.id}-{resolved.settings.objective.objective}.json"
     file = resources.files("hogwild.config").joinpath("references", name)
     if not file.is_file():
         return None
     content = json.loads(file.read_text(encoding="utf-8"))
+    if content["agent"] != describe_agent(resolved.settings):
+        return None
     columns = {name: tuple(content[name]) for name in ("steps", "low", "middle", "high")}
     return Reference(**columns, seeds=content["seeds"])
+
+
+def describe_agent(settings: Settings) -> dict[str, Any]:
+    """What decides how an agent learns by steps, as JSON has it; how many environments and workers is left out.
+
+    >>> describe_agent(Settings())["encoder"]
+    'auto'
+    """
+    groups = (settings.environment, settings.policy, settings.objective, settings.optimizer)
+    flat = {name: value for group in groups for name, value in dataclasses.asdict(group).items() if name != "envs"}
+    return json.loads(json.dumps(flat))  # type: ignore[no-any-return]
 
 
 def make_reference(curves: Sequence[Sequence[tuple[float, float]]], points: int = 60) -> dict[str, Any]:

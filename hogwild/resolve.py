@@ -141,12 +141,21 @@ def is_open(sources: Layers, name: str) -> bool:
 
 def _defaults(named: Settings, given: dict[str, Any], with_game: bool) -> Layers:
     """Our own defaults for what was not given."""
+    if "objective" not in given:
+        named = named.update(objective=_family_objective(named))
     found = {f"the defaults for {name}": read_preset(name) for name in default_presets(named, with_game)}
     for values in found.values():
-        values.pop("objective", None)  # that one was chosen, not found
         if "envs" in given and "minibatches" in values:  # fewer environments cannot be split into as many parts
             values["minibatches"] = min(values["minibatches"], *named.environment.envs)
     return found
+
+
+def _family_objective(named: Settings) -> str:
+    """What is optimised in an environment of this family, if nobody says; only A3C sends gradients."""
+    if named.execution.exchange == "gradients":
+        return "a3c"
+    family = read_preset(default_presets(named)[0])
+    return str(family.get("objective", named.objective.objective))
 
 
 def _checked(values: dict[str, Any], source: str) -> dict[str, Any]:

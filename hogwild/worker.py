@@ -102,6 +102,7 @@ def run_worker(
             pulled = yield from door.pull(worker.flat)
             rollout = worker.actor.collect(pulled.version)
             news = Report(worker.rank, rollout.steps, episodes=list(rollout.episodes))
+            news.take({"reward/mean": rollout.rewards.mean().item()})
             if not pulled.ready or worker.keeps_normalising:
                 yield from door.push(picture_sums(rollout, 0 if pulled.ready else rollout.steps))
             if pulled.ready and link.takes_rollouts:

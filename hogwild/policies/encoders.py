@@ -98,8 +98,8 @@ def make_encoder(kind: str, shape: Sequence[int], *, last: int, scale: float = 2
     """
     if kind == "a3c":  # Mnih et al. 2016, the feed-forward agent
         return Convolutions(shape, [(16, 8, 4, 0), (32, 4, 2, 0)], scale=scale, features=last)
-    if kind == "compact":  # the same for pictures of half the size, at a third of the cost
-        return Convolutions(shape, [(16, 5, 3, 0), (32, 3, 2, 0)], scale=scale, features=last)
+    if kind == "compact":  # large strides: as many filters at less than half of the cost
+        return Convolutions(shape, [(16, 7, 5, 0), (32, 3, 2, 0)], scale=scale, features=last)
     if kind == "nature":  # Mnih et al. 2015
         layers = [(32, 8, 4, 0), (64, 4, 2, 0), (64, 3, 1, 0)]
         return Convolutions(shape, layers, scale=scale, features=last)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from hogwild.config.settings import PolicySettings
 
-SMALLEST_IMAGE = {"a3c": 20, "compact": 11, "nature": 36, "universe": 1, "a3g": 30}  # pixels
+SMALLEST_IMAGE = {"a3c": 20, "compact": 17, "nature": 36, "universe": 1, "a3g": 30}  # pixels
 LAST_LAYER = {"a3c": 256, "compact": 256, "nature": 512, "universe": 0, "a3g": 0, "mlp": 64}  # units; 0: none
 
 

@@ -27,6 +27,7 @@ METRICS = {
         Metric("progress/seconds", "s", "seconds of training so far, resumed runs added up"),
         Metric("speed/steps_per_second", "steps/s", "steps per second since the last row"),
         Metric("speed/updates_per_second", "updates/s", "updates per second since the last row"),
+        Metric("reward/mean", "reward", "mean reward of a step, as learned from: where games are long it moves first"),
         Metric("loss/policy", "nats × reward", "policy gradient loss per step"),
         Metric("loss/value", "reward²", "value error per step, before its weight"),
         Metric("policy/entropy", "nats", "mean entropy of the action probabilities; log(actions) is random"),

@@ -63,9 +63,22 @@ def test_a_preset_beats_the_family_and_a_flag_beats_the_preset() -> None:
 
 
 def test_an_objective_brings_its_own_defaults() -> None:
-    assert layer("pong", objective="ppo").objective.epochs == read_preset("atari-ppo")["epochs"]
-    assert layer("pong", objective="ppo").objective.normalise_advantage
-    assert not layer("pong").objective.normalise_advantage
+    assert layer("pong", objective="ppo").objective.rollout_steps == (64,)
+    assert layer("pong", objective="a3c").objective.rollout_steps == (32,)
+
+
+def test_a_family_has_an_objective_unless_one_is_named() -> None:
+    assert layer("pong").objective.objective == "ppo"
+    assert layer("CartPole-v1").objective.objective == "a3c"
+    for named in ("a3c", "vtrace"):
+        assert layer("pong", objective=named).objective.objective == named
+    assert layer("pong", preset="atari-vtrace").objective.objective == "vtrace"
+
+
+def test_who_wants_gradients_to_travel_gets_an_objective_that_sends_them() -> None:
+    settings = layer("pong", exchange="gradients")
+    assert settings.objective.objective == "a3c"
+    resolve(settings)
 
 
 def test_threads_bring_few_workers_with_many_environments() -> None:
@@ -79,6 +92,6 @@ def test_a_misspelt_preset_gets_the_nearest() -> None:
 
 
 def test_fewer_environments_are_split_into_fewer_parts() -> None:
-    assert layer("pong").objective.minibatches == 2
+    assert layer("pong").objective.minibatches == 4
     assert layer("pong", envs=1).objective.minibatches == 1
     resolve(layer("pong", envs=1))

@@ -28,9 +28,10 @@ def file(tmp_path: Path) -> str:
 
 NAMES = ("steps", "envs", "rollout_steps")  # a scalar and two lists for workers
 FLAGS: dict[str, Any] = {"steps": 500, "envs": (3, 5), "rollout_steps": (11,)}
+ATARI_PPO = {name: value for name, value in read_preset("atari-ppo").items() if name != "objective"}
 LAYERS: dict[str, dict[str, Any]] = {
     "plain": Settings().flat(),
-    "family": Settings().update(**read_preset("atari")).flat(),
+    "family": Settings().update(**read_preset("atari"), **ATARI_PPO).flat(),
     "preset": Settings().update(**read_preset("a3c-paper")).flat(),
     "file": {"steps": 3000, "envs": (2, 4), "rollout_steps": (7, 8, 9)},
     "flags": FLAGS,

@@ -29,7 +29,7 @@ def millions(policy: Policy) -> float:
         ("a3g", "lstm", 512, (1, 80, 80), 3.25),
         ("nature", "none", 0, (4, 84, 84), 1.69),
         ("a3c", "none", 0, (4, 84, 84), 0.678),
-        ("compact", "none", 0, (4, 42, 42), 0.303),
+        ("compact", "none", 0, (2, 70, 80), 0.353),
     ],
 )
 def test_networks_have_the_sizes_of_the_published_ones(
