@@ -3,8 +3,8 @@
     python benchmarks/cells.py --seeds 3 --steps 500000
 
 Everything is the default of the combination. Seeds are the outer loop, so that a machine that slows down for a while
-slows down all alike. Writes `benchmarks/results/cells.json` after every run; `--resume` goes on where it stopped. At the end, or with `--report`
-alone, writes the figure `docs/images/cells.png` and the table in `docs/results/cells.md`.
+slows down all alike. Writes `benchmarks/results/cells.json` after every run; `--resume` goes on where it stopped. At
+the end, or with `--report` alone, writes the figure `docs/images/cells.png` and the table in `docs/results/cells.md`.
 """
 
 import argparse
