@@ -46,7 +46,8 @@ def test_a_dry_run_starts_nothing_and_prints_protocol_and_settings(
     assert all(f"[{group}]" in ended.out for group in ("environment", "policy", "objective", "optimizer", "run"))
     lines = {line.split(" = ")[0].strip(): line for line in ended.out.splitlines() if " = " in line}
     assert lines["entropy"].split() == ["entropy", "=", "0.02", "0.03", "#", "flag"]
-    assert lines["rollout_steps"].endswith("# the defaults for atari")
+    assert lines["envs"].endswith("# the defaults for atari")
+    assert lines["rollout_steps"].endswith("# the defaults for atari-ppo")
     assert "#" not in lines["discount"]
     assert "  gae_lambda = " in ended.out
     assert list(tmp_path.iterdir()) == []
