@@ -40,7 +40,14 @@ KINDS: dict[str, dict[str, Any]] = {
 def pong(tmp_path_factory: pytest.TempPathFactory) -> hogwild.Run:
     """A short run on real pictures."""
     runs = str(tmp_path_factory.mktemp("runs"))
-    changes = SMALL | {"workers": 1, "normalise_steps": 100, "image_size": 42, "frame_stack": 4, "envs": 2, "record_inputs": 3}
+    changes = SMALL | {
+        "workers": 1,
+        "normalise_steps": 100,
+        "image_size": 42,
+        "frame_stack": 4,
+        "envs": 2,
+        "record_inputs": 3,
+    }
     return hogwild.train("pong", steps=1000, runs=runs, name="pong", objective="ppo", **changes)
 
 
