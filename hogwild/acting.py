@@ -83,7 +83,7 @@ class Actor:
         uniform = torch.rand(self.steps, self.batch.num_envs, generator=self.generator).to(self.policy.device)
         self.episodes = []
         is_watched = self.onlooker is not None and self.onlooker.is_there()
-        with self.policy.frozen():
+        with torch.no_grad():
             for t in range(self.steps):
                 actions = self._act(t, uniform[t])
                 before = time.perf_counter()

@@ -93,7 +93,9 @@ class PausedTraining:
     """Real workers on real shared weights, paused between measurements."""
 
     def __init__(self, resolved: Resolved) -> None:
-        self.session = Session(dataclasses.replace(resolved, settings=resolved.settings.update(steps=0)))
+        # It never ends, and learning begins at once: an estimate of the mean picture would change no speed.
+        settings = resolved.settings.update(steps=0, normalise_steps=1)
+        self.session = Session(dataclasses.replace(resolved, settings=settings))
         engine = self.session.engine
         assert isinstance(engine, ProcessEngine)
         self.engine = engine
@@ -116,21 +118,29 @@ class PausedTraining:
             getattr(psutil.Process(process.pid), what)()
 
     def measure(self, seconds: float) -> tuple[float, Report]:
-        """Steps per second over a while, and the reports of that while."""
-        self._signal("resume")
-        self._poll_for(min(WARM_UP, seconds / 2))
-        before, started = self.session.counts()[0], time.perf_counter()
-        report = self._poll_for(seconds)
-        speed = (self.session.counts()[0] - before) / (time.perf_counter() - started)
-        self._signal("suspend")
-        return speed, report
+        """Steps per second over a while, and the reports of that while.
 
-    def _poll_for(self, seconds: float) -> Report:
-        total, deadline = Report(-1), time.monotonic() + seconds
+        Each worker is measured from the end of one rollout to the end of another: one may take seconds.
+        """
+        self._signal("resume")
+        self._poll_for(min(WARM_UP, seconds / 2), lambda _: None)
+        total, spans = Report(-1), {status.rank: Span() for status in self.engine.statuses if status.role == "worker"}
+
+        def count(report: Report) -> None:
+            if not report.steps or spans[report.worker].count(report.steps):
+                total.add(report)
+
+        self._poll_for(seconds, count)
+        while any(not span.steps for span in spans.values()):
+            self._poll_for(0.1, count)
+        self._signal("suspend")
+        return sum(span.steps_per_second() for span in spans.values()), total
+
+    def _poll_for(self, seconds: float, take: Callable[[Report], None]) -> None:
+        deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
             for report in self.engine.poll(min(left, 0.5)):
-                total.add(report)
-        return total
+                take(report)
 
     def private_megabytes(self) -> float:
         """Memory that each worker has for itself, on average."""
@@ -141,6 +151,29 @@ class PausedTraining:
     def close(self) -> None:
         """End the workers."""
         self.engine.kill()
+
+
+@dataclasses.dataclass
+class Span:
+    """From the end of one rollout to that of another: how long it took, and the steps in between."""
+
+    began: float | None = None
+    ended: float = 0.0
+    steps: int = 0
+
+    def count(self, steps: int) -> bool:
+        """Rollouts have ended; the first ones only say when to begin, and do not count."""
+        self.ended = time.perf_counter()
+        if self.began is None:
+            self.began = self.ended
+            return False
+        self.steps += steps
+        return True
+
+    def steps_per_second(self) -> float:
+        """Speed of this worker."""
+        assert self.began is not None
+        return self.steps / (self.ended - self.began)
 
 
 class BareEnvironments:

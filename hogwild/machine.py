@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 CONTROL_GROUPS, MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+PROCESSOR = Path("/proc/cpuinfo")
 
 
 def available_cores() -> int:
@@ -15,6 +16,16 @@ def available_cores() -> int:
     """
     bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, math.floor(min(bound, core_quota())))
+
+
+def has_bfloat16(described: Path = PROCESSOR) -> bool:
+    """Whether this processor multiplies in bfloat16 by itself; elsewhere it would be emulated, and slow.
+
+    >>> has_bfloat16() in (True, False)
+    True
+    """
+    flags = next((line.split() for line in _lines(described) if line.startswith("flags")), [])
+    return "avx512_bf16" in flags or "amx_bf16" in flags
 
 
 def core_quota(groups: Path = CONTROL_GROUPS, membership: Path = MEMBERSHIP) -> float:

@@ -11,7 +11,7 @@ from hogwild.config.suggest import unknown
 from hogwild.envs.ids import EnvPlan, plan_env
 from hogwild.envs.make import layout_of, solved_at
 from hogwild.errors import UsageError
-from hogwild.machine import available_cores
+from hogwild.machine import available_cores, has_bfloat16
 from hogwild.policies.spec import PolicySpec
 from hogwild.validate import problems
 
@@ -196,6 +196,7 @@ def resolve(settings: Settings) -> Resolved:
     changes: dict[str, Any] = {
         "workers": settings.execution.workers or available_cores(),
         "normalise": _normalisation(settings, plan, spec),
+        "precision": _precision(settings, spec),
         # A number, so that a resumed run with a later end keeps its schedule.
         "schedule_steps": settings.optimizer.schedule_steps or settings.run.steps,
     }
@@ -210,6 +211,14 @@ def _normalisation(settings: Settings, plan: EnvPlan, spec: PolicySpec) -> str:
     if settings.environment.normalise != "auto":
         return settings.environment.normalise
     return "frozen" if spec.is_image and plan.recipe in ("standard", "none") else "off"
+
+
+def _precision(settings: Settings, spec: PolicySpec) -> str:
+    if settings.policy.precision != "auto":
+        return settings.policy.precision
+    on_processor = all(device == "cpu" for device in settings.execution.device)
+    is_repeatable = settings.execution.engine == "inline" or settings.execution.record_schedule
+    return "bfloat16" if spec.is_image and on_processor and not is_repeatable and has_bfloat16() else "float32"
 
 
 def _spec_of(plan: EnvPlan, settings: Settings) -> PolicySpec:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hogwild import machine
-from hogwild.machine import available_cores, core_quota
+from hogwild.machine import available_cores, core_quota, has_bfloat16
 
 
 def quota(tmp_path: Path, membership: str, files: dict[str, str]) -> float:
@@ -50,3 +50,19 @@ def test_cores_are_those_that_are_bound_and_granted(share: float, cores: int, mo
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
     monkeypatch.setattr(machine, "core_quota", lambda: share)
     assert available_cores() == cores
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("model\t: x\nflags\t\t: fpu avx512f avx512_bf16 sse\n", True),
+        ("flags\t\t: fpu amx_bf16\n", True),
+        ("flags\t\t: fpu avx512f\n", False),
+        ("Features\t: fp asimd bf16\n", False),
+        ("", False),
+    ],
+)
+def test_bfloat16_is_used_where_the_processor_says_that_it_has_it(tmp_path: Path, text: str, expected: bool) -> None:
+    (tmp_path / "cpuinfo").write_text(text)
+    assert has_bfloat16(tmp_path / "cpuinfo") is expected
+    assert has_bfloat16(tmp_path / "missing") is False

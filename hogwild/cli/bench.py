@@ -15,7 +15,7 @@ class Bench:
     env: Env = "pong"
     """Environment, as for train."""
     seconds: float = 0.0
-    """Seconds of each measurement (0: 20, and 5 with --tune)."""
+    """Seconds of each measurement (0: 20, and 4 with --tune)."""
     rounds: int = 3
     """How often training and bare environments take turns."""
     scaling: bool = False
@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
     if given.tune:
         from hogwild.tuning import tune, tuning_lines
 
-        result, lines = tune(resolve(changed), given.seconds or 5.0, say), tuning_lines
+        result, lines = tune(resolve(changed), given.seconds or 4.0, say), tuning_lines
     else:
         result = measure(resolve(changed), given.seconds or 20.0, given.rounds, given.scaling, say)
         lines = report_lines

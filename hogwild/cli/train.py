@@ -22,6 +22,7 @@ from hogwild.config.settings import (
     setting_groups,
 )
 from hogwild.errors import HogwildError, UsageError
+from hogwild.policies.spec import encoder_kind
 from hogwild.resolve import Layers, Resolved, is_open, layers, merge, resolve
 from hogwild.validate import doubts
 
@@ -229,6 +230,8 @@ def describe(resolved: Resolved) -> list[str]:
         f"{settings.optimizer.optimizer} {_shown(settings.optimizer.learning_rate)}, "
         f"seed {execution.seed}"
     )
+    memory = "" if settings.policy.memory == "none" else f", {settings.policy.memory}"
+    lines.append(f"policy       {encoder_kind(spec, settings.policy)}{memory}, in {settings.policy.precision}")
     lines.append(
         f"workers      {execution.workers} × {_shown(environment.envs)} environments × "
         f"{_shown(settings.objective.rollout_steps)} steps a rollout"

@@ -86,6 +86,9 @@ class PolicySettings:
     """Share of features dropped in training; one mask lasts for a rollout, so that acting and learning agree."""
     split: bool = False
     """Separate last layers for actor and critic instead of one shared."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Numbers that the encoder computes with; weights, memory, heads and optimizer are always float32 ('auto':
+    bfloat16 for pictures on a processor that has it, but never on the `inline` engine, which is to be repeatable)."""
     initialisation: Literal["orthogonal", "glorot", "columns", "a3g", "kaiming", "normal"] = "orthogonal"
     """How weights start; see the policies page for what each stands for."""
 

@@ -1,8 +1,7 @@
 """The actor-critic: an encoder, a memory, and the two heads, over whole rollouts or single steps alike."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import NamedTuple
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -36,6 +35,7 @@ class Policy(nn.Module):
         super().__init__()
         self.spec = spec
         self.split = settings.split
+        self.bfloat16 = settings.precision == "bfloat16"
         kind = encoder_kind(spec, settings)
         last = settings.encoder_size or LAST_LAYER[kind]
         trunk_last = 0 if settings.split else last
@@ -79,7 +79,9 @@ class Policy(nn.Module):
     def forward(self, observations: Tensor, state: Tensor, first: Tensor) -> Output:
         """Log-probabilities and values of observations [T, N, …]; `first` [T, N] marks where episodes begin."""
         steps, envs = first.shape
-        features = self.encoder(observations.flatten(0, 1)).view(steps, envs, -1)
+        with self._encoding():
+            features = self.encoder(observations.flatten(0, 1))
+        features = features.float().view(steps, envs, -1)
         carried, mask = state.split([self.memory.state_size, self._mask_size], dim=1)
         if self.dropout:
             features = features * mask
@@ -92,18 +94,11 @@ class Policy(nn.Module):
         logits = self.actor(for_actor)
         return Output(logits.log_softmax(-1), self.critic(for_critic).squeeze(-1), state)
 
-    @contextmanager
-    def frozen(self) -> Iterator[None]:
-        """Acting with weights that stay as they are: no gradients, and what depends on weights alone is kept."""
-        layer = self.picture_layer
-        with torch.no_grad():
-            if layer is not None:
-                layer.kept = layer.folded()
-            try:
-                yield
-            finally:
-                if layer is not None:
-                    layer.kept = None
+    def _encoding(self) -> AbstractContextManager[Any]:
+        """The precision in which pictures are read; memory and heads are always in single precision."""
+        if not self.bfloat16:
+            return nullcontext()
+        return torch.autocast(self.device.type, torch.bfloat16)
 
     @property
     def picture_layer(self) -> ScaledConv2d | None:

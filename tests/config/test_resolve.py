@@ -193,6 +193,27 @@ def test_resolving_fills_in_what_was_left_open() -> None:
 
 
 @pytest.mark.parametrize(
+    ("env", "changes", "has_it", "precision"),
+    [
+        ("alien", {}, True, "bfloat16"),
+        ("alien", {}, False, "float32"),
+        ("alien", {"precision": "bfloat16"}, False, "bfloat16"),
+        ("alien", {"precision": "float32"}, True, "float32"),
+        ("alien", {"engine": "inline"}, True, "float32"),
+        ("alien", {"lock": "turns", "record_schedule": True}, True, "float32"),
+        ("alien", {"device": "cuda"}, True, "float32"),
+        ("CartPole-v1", {}, True, "float32"),
+    ],
+)
+def test_pictures_are_read_in_bfloat16_where_the_processor_has_it_and_nothing_is_to_be_repeated(
+    env: str, changes: dict[str, Any], has_it: bool, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hogwild.resolve.has_bfloat16", lambda: has_it)
+    monkeypatch.setattr("hogwild.resolve.problems", lambda *_: [])  # there may be no such device here
+    assert resolve(layer(env, **changes)).settings.policy.precision == precision
+
+
+@pytest.mark.parametrize(
     ("changes", "normalise"),
     [({}, "frozen"), ({"preprocess": "universe"}, "off"), ({"normalise": "running"}, "running")],
 )

@@ -1,4 +1,4 @@
-"""The normaliser that is folded into the first convolution against the one that is written out."""
+"""The normaliser that is part of the first convolution against the one that is written out."""
 
 import pytest
 import torch
@@ -17,7 +17,7 @@ def filled_layer(padding: int) -> ScaledConv2d:
 
 @pytest.mark.parametrize("padding", [0, 1])
 @pytest.mark.parametrize("learning", [False, True])
-def test_folding_the_normaliser_into_the_convolution_changes_nothing(padding: int, learning: bool) -> None:
+def test_the_layer_normalises_as_the_formula_says(padding: int, learning: bool) -> None:
     layer = filled_layer(padding)
     pictures = torch.randint(256, (6, 3, 20, 24), dtype=torch.uint8)
     normalised = (pictures.float() - layer.mean) / layer.deviation
@@ -27,7 +27,7 @@ def test_folding_the_normaliser_into_the_convolution_changes_nothing(padding: in
 
 
 @pytest.mark.parametrize("padding", [0, 1])
-def test_gradients_through_the_folded_normaliser_are_those_of_the_written_out_one(padding: int) -> None:
+def test_gradients_through_the_layer_are_those_of_the_formula(padding: int) -> None:
     layer = filled_layer(padding)
     pictures = torch.randint(256, (6, 3, 20, 24), dtype=torch.uint8)
     normalised = (pictures.float() - layer.mean) / layer.deviation
@@ -46,3 +46,13 @@ def test_without_an_estimate_bytes_are_scaled_to_one() -> None:
         assert layer.bias is not None
         layer.bias.zero_()
         assert layer(torch.full((1, 1, 8, 8), 255, dtype=torch.uint8)).item() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("learning", [False, True])
+def test_pictures_of_decimals_are_left_as_they_were(learning: bool) -> None:
+    layer = filled_layer(padding=0)
+    pictures = torch.rand(2, 3, 20, 24)
+    before = pictures.clone()
+    with torch.set_grad_enabled(learning):
+        layer(pictures)
+    assert torch.equal(pictures, before)

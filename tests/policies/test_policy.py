@@ -90,18 +90,43 @@ def test_batches_larger_than_a_chunk_are_encoded_the_same() -> None:
     torch.testing.assert_close(whole.value[:, -3:], last.value)
 
 
-def test_a_frozen_policy_says_the_same_and_forgets_when_it_thaws() -> None:
-    policy = make_policy(PolicySpec((2, 24, 24), "uint8", 3), encoder="a3c")
-    pictures = torch.randint(255, (1, 4, 2, 24, 24), dtype=torch.uint8)
-    state, first = policy.initial_state(4), torch.zeros(1, 4, dtype=torch.bool)
-    with policy.frozen():
-        frozen = policy(pictures, state, first)
-    assert not frozen.value.requires_grad
-    torch.testing.assert_close(policy(pictures, state, first).value, frozen.value)
+def pictures_and_policies(encoder: str) -> tuple[torch.Tensor, Policy, Policy]:
+    """Pictures, and two policies with the same weights that compute with other numbers."""
+    spec = PolicySpec((2, 70, 80), "uint8", 6)
+    policies = []
+    for precision in ("float32", "bfloat16"):
+        torch.manual_seed(0)
+        policies.append(make_policy(spec, encoder=encoder, precision=precision))
+    return torch.randint(255, (2, 8, 2, 70, 80), dtype=torch.uint8), *policies
+
+
+@pytest.mark.parametrize("encoder", ["compact", "a3c"])
+def test_bfloat16_says_nearly_the_same_and_heads_stay_in_single_precision(encoder: str) -> None:
+    pictures, exact, rough = pictures_and_policies(encoder)
+    first = torch.zeros(2, 8, dtype=torch.bool)
+    wanted, found = exact(pictures, exact.initial_state(8), first), rough(pictures, rough.initial_state(8), first)
+    assert found.value.dtype == found.log_probs.dtype == torch.float32
+    torch.testing.assert_close(found.value, wanted.value, atol=0.02, rtol=0.02)
+    torch.testing.assert_close(found.log_probs, wanted.log_probs, atol=0.02, rtol=0.02)
+    assert not torch.equal(found.value, wanted.value)  # or nothing was computed in bfloat16
+
+
+def test_gradients_in_bfloat16_point_where_those_in_single_precision_do() -> None:
+    pictures, exact, rough = pictures_and_policies("compact")
+    first, weights = torch.zeros(2, 8, dtype=torch.bool), torch.randn(2, 8)
+    flat = []
+    for policy in (exact, rough):
+        out = policy(pictures, policy.initial_state(8), first)
+        loss = (out.value * weights).sum() + (out.log_probs[..., 0] * weights).sum()
+        flat.append(torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(policy.parameters()))]))
+    assert flat[1].dtype == torch.float32
+    assert torch.cosine_similarity(*flat, dim=0) > 0.999
+
+
+def test_acting_and_learning_agree_in_bfloat16() -> None:
+    pictures, _, policy = pictures_and_policies("compact")
+    first = torch.zeros(2, 8, dtype=torch.bool)
+    learning = policy(pictures, policy.initial_state(8), first)
     with torch.no_grad():
-        for parameter in policy.parameters():
-            parameter.mul_(2.0)
-    with policy.frozen():
-        changed = policy(pictures, state, first)
-    torch.testing.assert_close(changed.value, policy(pictures, state, first).value)
-    assert not torch.allclose(changed.value, frozen.value)
+        acting = policy(pictures[:1], policy.initial_state(8), first[:1])
+    torch.testing.assert_close(acting.log_probs[0], learning.log_probs[0], atol=2e-3, rtol=0)
