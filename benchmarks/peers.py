@@ -1,6 +1,6 @@
 """Training speed beside other libraries: the same game, the same cores, in turns.
 
-    make bench-peers                                            # installs the peers, three rounds, about 70 minutes
+    make bench-peers                                            # installs the peers, three rounds, about 40 minutes
     python benchmarks/peers.py --rounds 1 --only sb3 hogwild    # some of them
 
 Every library has a virtual environment of its own under `.peers/`. All settings of all libraries are run once in each
@@ -29,12 +29,19 @@ from pages import ROOT, replace_table
 
 SCRIPTS = Path(__file__).parent / "peer_scripts"
 OUTPUT = ROOT / "benchmarks" / "results" / "peers.json"
-TORCH = "torch==2.13.0"
+TORCH, OPENCV = "torch==2.13.0", "opencv-python-headless"
 REQUIREMENTS = {
-    "sb3": [TORCH, "stable-baselines3==2.9.2", "gymnasium==1.4.0", "ale-py==0.12.1", "opencv-python-headless"],
-    "rllib": [TORCH, "ray[rllib]==2.60.0", "ale-py==0.12.1", "opencv-python-headless"],
-    "tianshou": [TORCH, "tianshou==2.0.1", "envpool==1.2.5", "ale-py==0.12.1", "opencv-python-headless"],
-    "sample_factory": [TORCH, "sample-factory==2.1.1", "ale-py==0.10.1", "opencv-python-headless"],
+    "sb3": [
+        TORCH,
+        "sb3-contrib==2.9.2",
+        "stable-baselines3==2.9.2",
+        "gymnasium==1.4.0",
+        "ale-py==0.12.1",
+        "opencv-python-headless",
+    ],
+    "rllib": [TORCH, "ray[rllib]==2.60.0", "ale-py==0.12.1", OPENCV],
+    "tianshou": [TORCH, "tianshou==2.0.1", "envpool==1.2.5", "numpy==2.2.6", "ale-py==0.12.1", OPENCV],
+    "sample_factory": [TORCH, "sample-factory==2.1.1", "ale-py==0.10.1", OPENCV],
 }
 OURS = ("hogwild", "emulator")  # run in this virtual environment
 LATEST_START = 300  # seconds until a library has to have begun to learn
@@ -56,37 +63,38 @@ class Setting:
         return f"{self.library}: {self.what} ({self.network})"
 
 
-def ours(objective: str, network: str, flags: str = "") -> Setting:
+SIGHT = {
+    "70×80, compact": "",  # the defaults
+    "84×84, a3c": "--image-size 84 --image-width 84 --frame-stack 4 --encoder a3c",
+    "84×84, Nature": "--image-size 84 --image-width 84 --frame-stack 4 --encoder nature",
+    "84×84, Nature, LSTM": "--image-size 84 --image-width 84 --frame-stack 4 --encoder nature --memory lstm",
+}
+
+
+def ours(task: str, what: str, network: str, flags: str) -> Setting:
     """Hogwild on Pong."""
-    sees = {
-        "small": ("42×40, compact", "--image-size 42 --image-width 40 --encoder compact"),
-        "a3c": ("84×84, a3c", "--image-size 84 --image-width 84 --encoder a3c"),
-        "nature": ("84×84, Nature", "--image-size 84 --image-width 84 --encoder nature --encoder-size 512"),
-    }
-    words, pictures = sees[network]
-    passes = f", {flags.split()[-1]} passes" if "--epochs" in flags else ""
-    return Setting(
-        objective, "hogwild", f"{objective.upper()}{passes}", words, f"--objective {objective} {pictures} {flags}"
-    )
+    return Setting(task, "hogwild", what, network, f"{flags} {SIGHT[network]}")
 
 
-A3C, PPO, CARTPOLE, CEILING = "a3c", "ppo", "cartpole", "ceiling"
-NATURE = "84×84, Nature"
+A3C, PPO, LSTM, CARTPOLE, CEILING = "a3c", "ppo", "lstm", "cartpole", "ceiling"
+COMPACT, SMALL, NATURE, RECURRENT = SIGHT
+SINGLE = "--precision float32"
 SETTINGS = [
     Setting(CEILING, "emulator", "two threads, 128 games", "84×84", ""),
-    Setting(CEILING, "emulator", "two threads, 128 games", "42×40", "--height 42 --width 40"),
-    ours(A3C, "small"),
-    ours(A3C, "a3c"),
-    ours(A3C, "nature"),
+    Setting(CEILING, "emulator", "two threads, 128 games", "70×80", "--height 70 --width 80 --stack 2"),
+    ours(A3C, "A3C, as it comes", COMPACT, "--objective a3c"),
+    ours(A3C, "A3C", SMALL, "--objective a3c"),
+    ours(A3C, "A3C", NATURE, "--objective a3c"),
+    ours(A3C, "A3C, float32", NATURE, f"--objective a3c {SINGLE}"),
     Setting(A3C, "sb3", "A2C, as in its zoo: 16 games", NATURE, "--algorithm a2c --envs 16"),
     Setting(A3C, "sb3", "A2C, at its best: 64 games", NATURE, "--algorithm a2c --envs 64"),
     Setting(A3C, "rllib", "IMPALA, as it comes: 2 × 1 games", NATURE, "--algorithm impala --runners 2 --envs 1"),
     Setting(A3C, "rllib", "IMPALA, at its best: 1 × 16 games", NATURE, "--algorithm impala --runners 1 --envs 16"),
     Setting(A3C, "tianshou", "A2C on EnvPool: 16 games", NATURE, "--algorithm a2c --envs 16 --steps 80"),
     Setting(A3C, "tianshou", "A2C on EnvPool, at its best: 64 games", NATURE, "--algorithm a2c --envs 64 --steps 1024"),
-    ours(PPO, "small"),
-    ours(PPO, "a3c"),
-    ours(PPO, "nature", "--epochs 4"),
+    ours(PPO, "PPO, as it comes: 3 passes", COMPACT, "--objective ppo"),
+    ours(PPO, "PPO, 4 passes", NATURE, "--objective ppo --epochs 4"),
+    ours(PPO, "PPO, 4 passes, float32", NATURE, f"--objective ppo --epochs 4 {SINGLE}"),
     Setting(PPO, "sb3", "PPO, as in its zoo: 8 games", NATURE, "--algorithm ppo --envs 8"),
     Setting(PPO, "sb3", "PPO, at its best: 32 games", NATURE, "--algorithm ppo --envs 32"),
     Setting(PPO, "rllib", "APPO, as it comes: 2 × 1 games", NATURE, "--algorithm appo --runners 2 --envs 1"),
@@ -95,9 +103,11 @@ SETTINGS = [
     Setting(PPO, "tianshou", "PPO on EnvPool, at its best: 64 games", NATURE, "--algorithm ppo --envs 64 --steps 2048"),
     Setting(PPO, "sample_factory", "APPO, as it comes: 8 × 1 games", NATURE, "--workers 8 --envs 1"),
     Setting(PPO, "sample_factory", "APPO, at its best: 2 × 16, async", NATURE, "--workers 2 --envs 16 --asynchronous"),
-    Setting(CARTPOLE, "hogwild", "A3C", "64–64", "--env CartPole-v1"),
+    ours(LSTM, "PPO, 4 passes", RECURRENT, "--objective ppo --epochs 4"),
+    Setting(LSTM, "sb3", "recurrent PPO, 4 passes: 16 games", RECURRENT, "--algorithm recurrent-ppo --envs 16"),
+    Setting(CARTPOLE, "hogwild", "A3C, as it comes", "64–64", "--env CartPole-v1"),
     Setting(CARTPOLE, "sb3", "A2C, as in its zoo: 8 games", "64–64", "--env CartPole-v1 --envs 8"),
-    Setting(CARTPOLE, "sb3", "A2C, 64 games", "64–64", "--env CartPole-v1 --envs 64"),
+    Setting(CARTPOLE, "sb3", "A2C, at its best: 64 games", "64–64", "--env CartPole-v1 --envs 64"),
 ]
 
 
@@ -211,7 +221,7 @@ def plot(results: dict[str, Any], path: Path) -> None:
 
 def write_report(results: dict[str, Any]) -> None:
     """Tables and figure."""
-    for task in (A3C, PPO, CARTPOLE, CEILING):
+    for task in (A3C, PPO, LSTM, CARTPOLE, CEILING):
         print(table(results, task))
         replace_table("peers.md", f"benchmarks/peers.py: {task}", table(results, task))
     print(ratios(results))
@@ -223,8 +233,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=sorted({s.library for s in SETTINGS}), default=[])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=20)
-    parser.add_argument("--warm-up", type=float, default=12)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--warm-up", type=float, default=6)
     parser.add_argument("--report", action="store_true", help="measure nothing, write tables and figure again")
     given = parser.parse_args()
     results: dict[str, Any] = json.loads(OUTPUT.read_text())["results"] if OUTPUT.exists() else {}

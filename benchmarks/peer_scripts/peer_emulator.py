@@ -13,10 +13,10 @@ def main() -> None:
     parser.add_argument("--envs", type=int, default=128)
     parser.add_argument("--height", type=int, default=84)
     parser.add_argument("--width", type=int, default=84)
+    parser.add_argument("--stack", type=int, default=4)
     given = parser.parse_args()
-    games = AtariVectorEnv(
-        "pong", given.envs, num_threads=os.cpu_count() or 1, img_height=given.height, img_width=given.width
-    )
+    picture = {"img_height": given.height, "img_width": given.width, "stack_num": given.stack}
+    games = AtariVectorEnv("pong", given.envs, num_threads=os.cpu_count() or 1, **picture)
     games.reset(seed=0)
     generator, meter, steps = np.random.default_rng(0), Meter(given.seconds, given.warm_up), 0
     while True:

@@ -41,6 +41,7 @@ def main() -> None:
         "worker_num_splits": 2 if given.asynchronous else 1,
         "summaries_use_frameskip": False,  # so that a step is a step
         "train_for_env_steps": 10**9,
+        "decorrelate_experience_max_seconds": 1,  # so that it begins to learn at once
     }
     _, runner = make_runner(parse_atari_args([f"--{name}={value}" for name, value in flags.items()]))
     runner.register_observer(Count(Meter(given.seconds, given.warm_up)))

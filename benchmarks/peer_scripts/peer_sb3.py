@@ -6,6 +6,7 @@ from typing import Any
 import ale_py
 import gymnasium
 from meter import Meter, arguments
+from sb3_contrib import RecurrentPPO
 from stable_baselines3 import A2C, PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_atari_env, make_vec_env
@@ -30,7 +31,7 @@ class Count(BaseCallback):
 
 def main() -> None:
     parser = arguments(argparse.ArgumentParser())
-    parser.add_argument("--algorithm", choices=("a2c", "ppo"), default="a2c")
+    parser.add_argument("--algorithm", choices=("a2c", "ppo", "recurrent-ppo"), default="a2c")
     parser.add_argument("--env", default="PongNoFrameskip-v4")
     parser.add_argument("--envs", type=int, default=16)
     parser.add_argument("--subprocesses", action="store_true")
@@ -44,7 +45,11 @@ def main() -> None:
         if given.algorithm == "a2c":  # the settings of its zoo of trained agents
             model = A2C("CnnPolicy", envs, device="cpu", ent_coef=0.01, vf_coef=0.25)
         else:
-            model = PPO("CnnPolicy", envs, device="cpu", n_steps=128, n_epochs=4, batch_size=256, ent_coef=0.01)
+            passes: dict[str, Any] = {"n_steps": 128, "n_epochs": 4, "batch_size": 256, "ent_coef": 0.01}
+            if given.algorithm == "ppo":
+                model = PPO("CnnPolicy", envs, device="cpu", **passes)
+            else:
+                model = RecurrentPPO("CnnLstmPolicy", envs, device="cpu", **passes)
     model.learn(100_000_000, callback=count)
 
 

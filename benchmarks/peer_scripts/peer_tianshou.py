@@ -3,6 +3,8 @@
 import argparse
 from typing import Any
 
+import ale_py
+import gymnasium
 import torch
 from meter import Meter, arguments
 from tianshou.algorithm import A2C, PPO
@@ -13,6 +15,8 @@ from tianshou.env.atari.atari_network import DQNet, ScaledObsInputActionReprNet,
 from tianshou.env.atari.atari_wrapper import make_atari_env
 from tianshou.trainer import OnPolicyTrainerParams
 from tianshou.utils.net.discrete import DiscreteActor, DiscreteCritic
+
+gymnasium.register_envs(ale_py)
 
 
 class CountingCollector(Collector):

@@ -78,6 +78,8 @@ class PolicySettings:
     """Network that reads observations ('auto': a3c for images, mlp for vectors)."""
     encoder_size: int = 0
     """Width of the encoder's last layer, and of each layer of the mlp (0: the encoder's own)."""
+    layer_norm: bool = False
+    """Shift and scale the encoder's features to mean 0, deviation 1 before their activation, for each observation."""
     memory: Literal["none", "lstm", "gru"] = "none"
     """Recurrent memory between encoder and heads."""
     memory_size: int = 256

@@ -6,6 +6,7 @@ scales them, see `ScaledConv2d`.
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -28,6 +29,7 @@ class Convolutions(nn.Module):
         activation: type[nn.Module] = nn.ReLU,
         pool: bool = False,
         features: int = 0,
+        layer_norm: bool = False,
     ) -> None:
         """`layers` are (filters, kernel, stride, padding); `features` is the width of the linear layer, 0 for none."""
         super().__init__()
@@ -47,6 +49,7 @@ class Convolutions(nn.Module):
             flat = self._convolve(torch.zeros(1, *shape)).shape[1]
         self.linear = nn.Linear(flat, features) if features else None
         self.outputs = features or flat
+        self.norm = nn.LayerNorm(self.outputs) if layer_norm else nn.Identity()
 
     def _convolve(self, images: Tensor) -> Tensor:
         for convolution in self.convolutions:
@@ -59,7 +62,7 @@ class Convolutions(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         """Features [B, outputs] of pictures [B, C, H, W]."""
         features = torch.cat([self._convolve(chunk) for chunk in images.split(CHUNK)])
-        return features if self.linear is None else self.activation(self.linear(features))
+        return self.norm(features) if self.linear is None else self.activation(self.norm(self.linear(features)))
 
     @property
     def first(self) -> ScaledConv2d:
@@ -72,12 +75,12 @@ class Convolutions(nn.Module):
 class MLP(nn.Module):
     """Tanh layers over the flattened observation."""
 
-    def __init__(self, shape: Sequence[int], widths: Sequence[int]) -> None:
+    def __init__(self, shape: Sequence[int], widths: Sequence[int], layer_norm: bool = False) -> None:
         super().__init__()
         inputs = math.prod(shape)
         modules: list[nn.Module] = []
         for width in widths:
-            modules += [nn.Linear(inputs, width), nn.Tanh()]
+            modules += [nn.Linear(inputs, width), *([nn.LayerNorm(width)] if layer_norm else []), nn.Tanh()]
             inputs = width
         self.layers = nn.Sequential(*modules)
         self.outputs = inputs
@@ -90,22 +93,29 @@ class MLP(nn.Module):
 Encoder = Convolutions | MLP
 
 
-def make_encoder(kind: str, shape: Sequence[int], *, last: int, scale: float = 255.0) -> Encoder:
+def make_encoder(
+    kind: str, shape: Sequence[int], *, last: int, scale: float = 255.0, layer_norm: bool = False
+) -> Encoder:
     """Encoder by its name in the settings; `last` is the width of its last layer, 0 leaves that layer out.
 
     >>> make_encoder("a3c", (4, 84, 84), last=256).outputs
     256
     """
-    if kind == "a3c":  # Mnih et al. 2016, the feed-forward agent
-        return Convolutions(shape, [(16, 8, 4, 0), (32, 4, 2, 0)], scale=scale, features=last)
-    if kind == "compact":  # large strides: as many filters at less than half of the cost
-        return Convolutions(shape, [(16, 7, 5, 0), (32, 3, 2, 0)], scale=scale, features=last)
-    if kind == "nature":  # Mnih et al. 2015
-        layers = [(32, 8, 4, 0), (64, 4, 2, 0), (64, 3, 1, 0)]
-        return Convolutions(shape, layers, scale=scale, features=last)
-    if kind == "universe":  # the starter agent's: 42×42 in, 288 features out
-        return Convolutions(shape, [(32, 3, 2, 1)] * 4, scale=scale, activation=nn.ELU, features=last)
-    if kind == "a3g":  # stride 1 and max-pooling: 80×80 in, 1024 features out
-        layers = [(32, 5, 1, 2), (32, 5, 1, 1), (64, 4, 1, 1), (64, 3, 1, 1)]
-        return Convolutions(shape, layers, scale=scale, pool=True, features=last)
-    return MLP(shape, [last, last] if last else [64])
+    if kind == "mlp":
+        return MLP(shape, [last, last] if last else [64], layer_norm)
+    layers, shaped = _CONVOLUTIONS[kind]
+    return Convolutions(shape, layers, scale=scale, features=last, layer_norm=layer_norm, **shaped)
+
+
+_CONVOLUTIONS: dict[str, tuple[list[tuple[int, int, int, int]], dict[str, Any]]] = {
+    # Mnih et al. 2016, the feed-forward agent
+    "a3c": ([(16, 8, 4, 0), (32, 4, 2, 0)], {}),
+    # large strides: as many filters at less than half of the cost
+    "compact": ([(16, 7, 5, 0), (32, 3, 2, 0)], {}),
+    # Mnih et al. 2015
+    "nature": ([(32, 8, 4, 0), (64, 4, 2, 0), (64, 3, 1, 0)], {}),
+    # the starter agent's: 42×42 in, 288 features out
+    "universe": ([(32, 3, 2, 1)] * 4, {"activation": nn.ELU}),
+    # stride 1 and max-pooling: 80×80 in, 1024 features out
+    "a3g": ([(32, 5, 1, 2), (32, 5, 1, 1), (64, 4, 1, 1), (64, 3, 1, 1)], {"pool": True}),
+}

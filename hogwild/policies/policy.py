@@ -39,7 +39,9 @@ class Policy(nn.Module):
         kind = encoder_kind(spec, settings)
         last = settings.encoder_size or LAST_LAYER[kind]
         trunk_last = 0 if settings.split else last
-        self.encoder: Encoder = make_encoder(kind, spec.observation_shape, last=trunk_last, scale=spec.picture_scale)
+        self.encoder: Encoder = make_encoder(
+            kind, spec.observation_shape, last=trunk_last, scale=spec.picture_scale, layer_norm=settings.layer_norm
+        )
         self.memory = make_memory(settings.memory, self.encoder.outputs, settings.memory_size)
         self.dropout = settings.dropout
         features = self.memory.outputs

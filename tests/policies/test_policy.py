@@ -130,3 +130,19 @@ def test_acting_and_learning_agree_in_bfloat16() -> None:
     with torch.no_grad():
         acting = policy(pictures[:1], policy.initial_state(8), first[:1])
     torch.testing.assert_close(acting.log_probs[0], learning.log_probs[0], atol=2e-3, rtol=0)
+
+
+@pytest.mark.parametrize("encoder", ["a3c", "mlp"])
+def test_layer_norm_makes_features_of_mean_zero_and_deviation_one_before_their_activation(encoder: str) -> None:
+    policy = make_policy(PolicySpec((2, 24, 24), "uint8", 3), encoder=encoder, layer_norm=True)
+    seen: list[torch.Tensor] = []
+    for module in policy.encoder.modules():
+        if isinstance(module, torch.nn.LayerNorm):
+            module.register_forward_hook(lambda _, __, out: seen.append(out))
+    pictures = torch.randint(255, (1, 5, 2, 24, 24), dtype=torch.uint8)
+    policy(pictures, policy.initial_state(5), torch.zeros(1, 5, dtype=torch.bool))
+    assert len(seen) == (1 if encoder == "a3c" else 2)
+    for features in seen:
+        torch.testing.assert_close(features.mean(-1), torch.zeros(5), atol=1e-5, rtol=0)
+        torch.testing.assert_close(features.std(-1, correction=0), torch.ones(5), atol=1e-3, rtol=0)
+        assert features.min() < 0  # the activation comes after it
