@@ -63,11 +63,12 @@ class Setting:
         return f"{self.library}: {self.what} ({self.network})"
 
 
+STANDARD = "--image-size 84 --image-width 84 --frame-stack 4 --no-layer-norm"
 SIGHT = {
-    "70×80, compact": "",  # the defaults
-    "84×84, a3c": "--image-size 84 --image-width 84 --frame-stack 4 --encoder a3c",
-    "84×84, Nature": "--image-size 84 --image-width 84 --frame-stack 4 --encoder nature",
-    "84×84, Nature, LSTM": "--image-size 84 --image-width 84 --frame-stack 4 --encoder nature --memory lstm",
+    "70×80, a3c": "",  # the defaults
+    "84×84, a3c": f"{STANDARD} --encoder a3c",
+    "84×84, Nature": f"{STANDARD} --encoder nature",
+    "84×84, Nature, LSTM": f"{STANDARD} --encoder nature --memory lstm",
 }
 
 
@@ -77,12 +78,12 @@ def ours(task: str, what: str, network: str, flags: str) -> Setting:
 
 
 A3C, PPO, LSTM, CARTPOLE, CEILING = "a3c", "ppo", "lstm", "cartpole", "ceiling"
-COMPACT, SMALL, NATURE, RECURRENT = SIGHT
+DEFAULT, SMALL, NATURE, RECURRENT = SIGHT
 SINGLE = "--precision float32"
 SETTINGS = [
     Setting(CEILING, "emulator", "two threads, 128 games", "84×84", ""),
     Setting(CEILING, "emulator", "two threads, 128 games", "70×80", "--height 70 --width 80 --stack 2"),
-    ours(A3C, "A3C, as it comes", COMPACT, "--objective a3c"),
+    ours(A3C, "A3C, as it comes", DEFAULT, "--objective a3c"),
     ours(A3C, "A3C", SMALL, "--objective a3c"),
     ours(A3C, "A3C", NATURE, "--objective a3c"),
     ours(A3C, "A3C, float32", NATURE, f"--objective a3c {SINGLE}"),
@@ -92,7 +93,7 @@ SETTINGS = [
     Setting(A3C, "rllib", "IMPALA, at its best: 1 × 16 games", NATURE, "--algorithm impala --runners 1 --envs 16"),
     Setting(A3C, "tianshou", "A2C on EnvPool: 16 games", NATURE, "--algorithm a2c --envs 16 --steps 80"),
     Setting(A3C, "tianshou", "A2C on EnvPool, at its best: 64 games", NATURE, "--algorithm a2c --envs 64 --steps 1024"),
-    ours(PPO, "PPO, as it comes: 3 passes", COMPACT, "--objective ppo"),
+    ours(PPO, "PPO, as it comes: 3 passes", DEFAULT, "--objective ppo"),
     ours(PPO, "PPO, 4 passes", NATURE, "--objective ppo --epochs 4"),
     ours(PPO, "PPO, 4 passes, float32", NATURE, f"--objective ppo --epochs 4 {SINGLE}"),
     Setting(PPO, "sb3", "PPO, as in its zoo: 8 games", NATURE, "--algorithm ppo --envs 8"),
