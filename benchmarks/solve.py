@@ -3,9 +3,9 @@
     python benchmarks/solve.py --seeds 5 --goal 20 --minutes 6
 
 Trains as a user would, keeping a checkpoint every five seconds. Afterwards, in new processes, looks for the first one
-that `hogwild eval` confirms: bisecting with 20 games each, then going forward with 100. What is found is a checkpoint
-whose evaluation has the goal, so it is never too early; an earlier one may have been missed. Flags after `--` go to
-`hogwild train`. Writes `benchmarks/results/solve-<env>.json` after every seed; at the end, or with `--report` alone,
+that `hogwild eval --greedy` confirms: bisecting with 20 games each, then going forward with 100. What is found is a
+checkpoint whose evaluation has the goal, so it is never too early; an earlier one may have been missed. Then 100 more
+games of it, and of the last one, whose actions are sampled. Flags after `--` go to `hogwild train`. Writes `benchmarks/results/solve-<env>.json` after every seed; at the end, or with `--report` alone,
 the figure `docs/images/<env>.png`, and the reference that comes with the package, by which other runs say how long
 they will take.
 """
@@ -45,15 +45,15 @@ class Checkpoints:
         """Minutes of training when it was written."""
         return float(read_checkpoint(self.paths[index]).state["progress"]["seconds"]) / 60
 
-    def mean(self, index: int, games: int) -> float:
+    def mean(self, index: int, games: int, how: str = "--greedy") -> float:
         """Mean return of whole games, played in a new process."""
         step = str(int(self.paths[index].name.removeprefix("step-")))
-        figures = json.loads(
-            hogwild("eval", str(self.run.path), "--checkpoint", step, "--episodes", str(games), "--json")
-        )
+        which = ["--checkpoint", step, "--episodes", str(games), how]
+        figures = json.loads(hogwild("eval", str(self.run.path), "--json", *which))
         kept = ("steps", "episodes", "mean", "interval_95", "median", "worst", "actions")
         self.evaluations.append({name: figures[name] for name in kept} | {"minutes": round(self.minutes(index), 3)})
-        print(f"  {self.minutes(index):.2f} min: {figures['mean']:.2f} in {games} games", flush=True)
+        words = f"{figures['mean']:.2f} in {games} games, {figures['actions']}"
+        print(f"  {self.minutes(index):.2f} min: {words}", flush=True)
         return float(figures["mean"])
 
     def first_good(self, goal: float) -> int | None:
@@ -77,6 +77,11 @@ def solve(env: str, seed: int, goal: float, minutes: float, runs: str, flags: li
     run = Run(name, runs)
     checkpoints, meta = Checkpoints(run), read_json(run.folder.meta)
     found = checkpoints.first_good(goal)
+    sampled = {
+        name: checkpoints.mean(index, CONFIRM, "--no-greedy")
+        for name, index in (("found", found), ("last", len(checkpoints.paths) - 1))
+        if index is not None
+    }
     status = run.status
     return {
         "seed": seed,
@@ -84,6 +89,7 @@ def solve(env: str, seed: int, goal: float, minutes: float, runs: str, flags: li
         "minutes": None if found is None else round(checkpoints.minutes(found), 2),
         "steps": None if found is None else int(checkpoints.paths[found].name.removeprefix("step-")),
         "steps_per_second": round(status["steps"] / status["seconds"]),
+        "sampled": sampled,
         "evaluations": checkpoints.evaluations,
         "curve": curve_of(run),
         "settings": {k: v for k, v in run.settings.flat().items() if k not in ("name", "runs")},
@@ -99,8 +105,10 @@ def report(env: str, results: list[dict[str, Any]]) -> None:
         minutes = [seconds / 60 for _, seconds, _ in result["curve"]]
         (line,) = axes.plot(minutes, [mean for _, _, mean in result["curve"]], label=f"seed {result['seed']}")
         if result["minutes"] is not None:
-            axes.plot(result["minutes"], result["evaluations"][-1]["mean"], "o", color=line.get_color())
-    axes.set(ylabel=f"mean return of the last 100 games\n● 100 games of a checkpoint: {results[0]['goal']:g} or more")
+            axes.plot(result["minutes"], result["goal"], "o", color=line.get_color())
+    axes.set(
+        ylabel=f"mean return of the last 100 games\n● 100 greedy games of a checkpoint: {results[0]['goal']:g} or more"
+    )
     axes.legend(frameon=False, loc="lower right")
     figure.tight_layout()
     figure.savefig(ROOT / "docs" / "images" / f"{env}.png")

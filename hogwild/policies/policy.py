@@ -35,7 +35,7 @@ class Policy(nn.Module):
         super().__init__()
         self.spec = spec
         self.split = settings.split
-        self.bfloat16 = settings.precision == "bfloat16"
+        self.reads_bfloat16 = settings.precision == "bfloat16"
         kind = encoder_kind(spec, settings)
         last = settings.encoder_size or LAST_LAYER[kind]
         trunk_last = 0 if settings.split else last
@@ -98,7 +98,7 @@ class Policy(nn.Module):
 
     def _encoding(self) -> AbstractContextManager[Any]:
         """The precision in which pictures are read; memory and heads are always in single precision."""
-        if not self.bfloat16:
+        if not self.reads_bfloat16:
             return nullcontext()
         return torch.autocast(self.device.type, torch.bfloat16)
 
