@@ -5,9 +5,9 @@
 Trains as a user would, keeping a checkpoint every five seconds. Afterwards, in new processes, looks for the first one
 that `hogwild eval --greedy` confirms: bisecting with 20 games each, then going forward with 100. What is found is a
 checkpoint whose evaluation has the goal, so it is never too early; an earlier one may have been missed. Then 100 more
-games of it, and of the last one, whose actions are sampled. Flags after `--` go to `hogwild train`. Writes `benchmarks/results/solve-<env>.json` after every seed; at the end, or with `--report` alone,
-the figure `docs/images/<env>.png`, and the reference that comes with the package, by which other runs say how long
-they will take.
+games of it, and of the last one, whose actions are sampled. Flags after `--` go to `hogwild train`. Writes
+`benchmarks/results/solve-<env>.json` after every seed; at the end, or with `--report` alone, the figure
+`docs/images/<env>.png`, and the reference that comes with the package, by which other runs say how long they will take.
 """
 
 import argparse

@@ -62,7 +62,9 @@ class Convolutions(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         """Features [B, outputs] of pictures [B, C, H, W]."""
         features = torch.cat([self._convolve(chunk) for chunk in images.split(CHUNK)])
-        return self.norm(features) if self.linear is None else self.activation(self.norm(self.linear(features)))
+        if self.linear is None:
+            return self.norm(features)  # type: ignore[no-any-return]
+        return self.activation(self.norm(self.linear(features)))  # type: ignore[no-any-return]
 
     @property
     def first(self) -> ScaledConv2d:
