@@ -7,7 +7,8 @@ that `hogwild eval --greedy` confirms: bisecting with 20 games each, then going 
 checkpoint whose evaluation has the goal, so it is never too early; an earlier one may have been missed. Then 100 more
 games of it, and of the last one, whose actions are sampled. Flags after `--` go to `hogwild train`. Writes
 `benchmarks/results/solve-<env>.json` after every seed; at the end, or with `--report` alone, the figure
-`docs/images/<env>.png`, and the reference that comes with the package, by which other runs say how long they will take.
+`docs/images/<env>.png`, the table in `docs/results/<env>.md`, and the reference that comes with the package, by which
+other runs say how long they will take.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from curves import curve_of, new_axes, write_reference
-from pages import ROOT
+from pages import ROOT, replace_table
 
 from hogwild.api import Run
 from hogwild.runs.checkpoint import list_checkpoints, read_checkpoint
@@ -98,8 +99,25 @@ def solve(env: str, seed: int, goal: float, minutes: float, runs: str, flags: li
     }
 
 
+def table(results: list[dict[str, Any]]) -> str:
+    """One row for each seed."""
+    head = "| seed | minutes | steps | steps/s | 100 games, greedy | the same, sampled | at the end, sampled |"
+    lines = [head, "|---" * 7 + "|"]
+    for result in results:
+        if result["minutes"] is None:
+            found = ["–", "–", f"{result['steps_per_second']:,}", "–", "–"]
+        else:
+            greedy = [each for each in result["evaluations"] if each["actions"] == "greedy"][-1]
+            words = f"{greedy['mean']:.2f} ± {greedy['interval_95']:.2f}"
+            speed = f"{result['steps_per_second']:,}"
+            found = [f"**{result['minutes']:.2f}**", f"{result['steps']:,}", speed, words]
+            found.append(f"{result['sampled']['found']:.2f}")
+        lines.append(f"| {result['seed']} | {' | '.join(found)} | {result['sampled']['last']:.2f} |")
+    return "\n".join(lines)
+
+
 def report(env: str, results: list[dict[str, Any]]) -> None:
-    """Figure and reference."""
+    """Figure, table and reference."""
     figure, axes = new_axes(f"hogwild train {env}")
     for result in results:
         minutes = [seconds / 60 for _, seconds, _ in result["curve"]]
@@ -113,6 +131,7 @@ def report(env: str, results: list[dict[str, Any]]) -> None:
     figure.tight_layout()
     figure.savefig(ROOT / "docs" / "images" / f"{env}.png")
     write_reference(env, results)
+    replace_table(f"{env}.md", "benchmarks/solve.py", table(results))
     times = [result["minutes"] or float("inf") for result in results]
     print(f"median {statistics.median(times):.2f} minutes, longest {max(times):.2f}")
 

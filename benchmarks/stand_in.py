@@ -52,7 +52,7 @@ def train(seconds: float, pause: float, flags: list[str], straggler: bool = Fals
         place = ["--minutes", str(seconds / 60), "--runs", runs, "--name", "stand-in", "--quiet", "--log-seconds", "1"]
         environment = os.environ | {PAUSE: str(pause), STRAGGLER: str(int(straggler))}
         environment["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
-        command = [sys.executable, "-m", "hogwild", "train", "stand_in:StandIn-v0", "--envs", "1", *place, *flags]
+        command = [sys.executable, __file__, "train", "stand_in:StandIn-v0", "--envs", "1", *place, *flags]
         subprocess.run(command, check=True, env=environment, cwd=ROOT)
         text = (Path(runs) / "stand-in" / "metrics.jsonl").read_text()
     rows = [json.loads(line) for line in text.splitlines()]
@@ -63,3 +63,19 @@ def per_second(rows: list[dict[str, float]], what: str) -> float:
     """How fast a counter grows over the rows."""
     passed = rows[-1]["progress/seconds"] - rows[0]["progress/seconds"]
     return (rows[-1][what] - rows[0][what]) / passed
+
+
+def main() -> None:
+    """The command `hogwild`, whose workers are forked from a server that has imported torch: 64 that each import it
+    by themselves would need minutes."""
+    from hogwild.cli.main import run
+    from hogwild.engines import processes
+
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch", "hogwild.engines.worker_process", "hogwild.worker"])
+    processes.CONTEXT = context
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()
