@@ -69,14 +69,17 @@ def find_reference(resolved: Resolved) -> Reference | None:
 
 
 def describe_agent(settings: Settings) -> dict[str, Any]:
-    """What decides how an agent learns by steps, as JSON has it; how many environments and workers is left out.
+    """What decides how an agent learns by steps, as JSON has it.
+
+    Left out is what hangs on the machine and hardly matters: how many environments and workers, and the precision.
 
     >>> describe_agent(Settings())["encoder"]
     'auto'
     """
     groups = (settings.environment, settings.policy, settings.objective, settings.optimizer)
-    flat = {name: value for group in groups for name, value in dataclasses.asdict(group).items() if name != "envs"}
-    return json.loads(json.dumps(flat))  # type: ignore[no-any-return]
+    flat = {name: value for group in groups for name, value in dataclasses.asdict(group).items()}
+    kept = {name: value for name, value in flat.items() if name not in ("envs", "precision")}
+    return json.loads(json.dumps(kept))  # type: ignore[no-any-return]
 
 
 def make_reference(curves: Sequence[Sequence[tuple[float, float]]], points: int = 60) -> dict[str, Any]:
