@@ -124,8 +124,7 @@ def report(env: str, results: list[dict[str, Any]]) -> None:
         (line,) = axes.plot(minutes, [mean for _, _, mean in result["curve"]], label=f"seed {result['seed']}")
         if result["minutes"] is not None:
             axes.plot(result["minutes"], result["goal"], "o", color=line.get_color())
-    confirmed = f"100 greedy games of a checkpoint: {results[0]['goal']:g} or more"
-    axes.plot([], [], "o", color="0.5", label=confirmed)
+    axes.set_title(f"● 100 greedy games of a checkpoint: {results[0]['goal']:g} or more", loc="right", fontsize=9)
     axes.legend(frameon=False, loc="lower right")
     figure.tight_layout()
     figure.savefig(ROOT / "docs" / "images" / f"{env}.png")
