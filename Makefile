@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # One thread per process: the trainer starts a process for every core.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: train test check format bench bench-peers clean help
+.PHONY: train test check format bench clean help
 help:            ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
@@ -28,9 +28,6 @@ format: $(VENV)/.dev           ## format the code
 
 bench: $(VENV)/.package        ## training speed beside the bare emulator's
 	$(BIN)/hogwild bench $(ENV) $(ARGS)
-
-bench-peers: $(VENV)/.dev      ## training speed beside other libraries: installs them, then measures
-	$(BIN)/python benchmarks/peers.py $(ARGS)
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Hogwild needs Python 3.11 or newer: make PYTHON=python3.12 …"; exit 1; }

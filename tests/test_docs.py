@@ -54,6 +54,8 @@ def test_flags_that_the_docs_name_exist(page: Path) -> None:
     for command in (bench.Bench, evaluate.Evaluate, resume.Resume, runs.Runs, show.Show, train.Train, *commands):
         known |= {name.replace("_", "-") for name in command.__dataclass_fields__}
     known |= {"help", "version", "logdir"}
+    for script in (ROOT / "benchmarks").glob("*.py"):
+        known |= set(re.findall(r'add_argument\("--([a-z-]+)"', script.read_text()))
     for line in page.read_text().splitlines():
         if "pip " in line:
             continue

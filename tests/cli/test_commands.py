@@ -102,7 +102,7 @@ def test_training_prints_plain_lines_where_there_is_no_terminal(made: tuple[Path
     assert ended.err == ""
     assert "\x1b" not in ended.out
     first = [line.split()[0] for line in ended.out.splitlines()]
-    assert first[:5] == ["environment", "method", "workers", "stops", "run"]
+    assert first[:6] == ["environment", "method", "policy", "workers", "stops", "run"]
     assert "limit of 2,000 steps reached" in ended.out
     assert f"hogwild eval {path}" in ended.out
 

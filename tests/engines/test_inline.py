@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,11 @@ def digest(weights: np.ndarray) -> str:
 
 
 def machine() -> str:
-    return f"torch {torch.__version__.split('+')[0]}, {torch.backends.cpu.get_cpu_capability()}"
+    """What sums are rounded by: other makers' processors with the same instructions add up in another order."""
+    text = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    made = dict(re.findall(r"^(vendor_id|cpu family|model)\s*: (.*)$", text, re.MULTILINE))
+    kind = torch.backends.cpu.get_cpu_capability()
+    return ", ".join([f"torch {torch.__version__.split('+')[0]}", kind, *made.values()])
 
 
 def projections(weights: np.ndarray) -> list[float]:
