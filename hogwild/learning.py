@@ -99,12 +99,11 @@ class Learner:
         self.optimizer: Optimizer = make_optimizer(settings.optimizer, weights, statistics)
         self.initial_rate = of_worker(settings.optimizer.learning_rate, rank)
         self.final_fraction = settings.optimizer.learning_rate_final
-        self.schedule = settings.optimizer.schedule_start, settings.optimizer.schedule_steps
+        self.schedule_steps = settings.optimizer.schedule_steps
 
     def learning_rate(self, step: int) -> float:
         """The learning rate after `step` steps of all environments."""
-        start, end = self.schedule
-        return linear(self.initial_rate, self.final_fraction, end, step, start)
+        return linear(self.initial_rate, self.final_fraction, self.schedule_steps, step)
 
     def apply(self, gradient: Tensor, count: int, step: int) -> None:
         """Make one update; `count` is how many the statistics have seen, this one included."""

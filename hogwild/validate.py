@@ -16,7 +16,7 @@ POSITIVE = ("clip", "rho_max", "c_max", "learning_rate", "epsilon", "checkpoint_
 NOT_NEGATIVE = (
     *("entropy", "value_coef", "max_grad_norm", "value_clip", "max_kl", "max_lag", "steps", "minutes", "workers"),
     *("seed", "image_width", "encoder_size", "schedule_steps", "normalise_steps", "noops", "reward_clip"),
-    *("record_inputs", "schedule_start"),
+    "record_inputs",
 )
 EXCHANGE_ONLY = {
     "slots": ("gradients", "trajectories"),
@@ -86,8 +86,6 @@ def _contradictions(settings: Settings) -> Iterator[str]:
     ends = settings.optimizer.schedule_steps or settings.run.steps
     if scheduled and not ends:
         yield "A schedule needs an end: give --schedule-steps or --steps."
-    elif scheduled and settings.optimizer.schedule_start >= ends:
-        yield f"--schedule-start {settings.optimizer.schedule_start:,}: the schedule ends at step {ends:,} already."
     if settings.objective.returns == "monte-carlo" and settings.objective.normalise_advantage:
         yield "--normalise-advantage: not with --returns monte-carlo, where a rollout may have no whole episode."
     if settings.run.name in (".", "..") or any(c in settings.run.name for c in "/\\\0"):

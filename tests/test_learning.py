@@ -159,8 +159,6 @@ def test_the_learning_rate_follows_the_steps_of_all_environments() -> None:
     settings = Settings().update(learning_rate=0.1, learning_rate_final=0.5, schedule_steps=1000)
     learner = Learner(settings, 0, torch.zeros(1), initial_statistics("adam", 1))
     assert [learner.learning_rate(step) for step in (0, 500, 1000, 9999)] == pytest.approx([0.1, 0.075, 0.05, 0.05])
-    later = Learner(settings.update(schedule_start=500), 0, torch.zeros(1), initial_statistics("adam", 1))
-    assert [later.learning_rate(step) for step in (0, 500, 750, 1000)] == pytest.approx([0.1, 0.1, 0.075, 0.05])
 
 
 def test_a_gradient_that_is_no_number_stops_the_training_instead_of_reaching_the_weights() -> None:

@@ -150,10 +150,8 @@ class OptimizerSettings:
     """Step size at the start."""
     learning_rate_final: float = 1.0
     """Fraction of the learning rate left when the schedule ends (1: constant)."""
-    schedule_start: int = 0
-    """Step at which the schedules of learning rate and entropy begin."""
     schedule_steps: int = 0
-    """Step at which they end (0: at --steps)."""
+    """Step at which the schedules of learning rate and entropy end (0: at --steps)."""
     beta1: float = 0.9
     """Decay of the mean of gradients (adam, amsgrad, nadam)."""
     beta2: float = 0.999

@@ -19,7 +19,6 @@ class Terms:
 
     entropy: float = 0.01
     entropy_final: float = 1.0
-    schedule_start: int = 0
     schedule_steps: int = 0
     value_coef: float = 0.5
     value_loss: str = "squared"
@@ -32,7 +31,6 @@ class Terms:
         return cls(
             entropy=of_worker(chosen.entropy, rank),
             entropy_final=chosen.entropy_final,
-            schedule_start=settings.optimizer.schedule_start,
             schedule_steps=settings.optimizer.schedule_steps,
             value_coef=of_worker(chosen.value_coef, rank),
             value_loss=chosen.value_loss,
@@ -50,7 +48,7 @@ class Terms:
     ) -> tuple[Tensor, dict[str, float]]:
         """The whole loss from the policy's loss and the value's error at each step, and what to report of it."""
         entropy = categorical.entropy(out.log_probs)
-        entropy_coef = linear(self.entropy, self.entropy_final, self.schedule_steps, step, self.schedule_start)
+        entropy_coef = linear(self.entropy, self.entropy_final, self.schedule_steps, step)
         per_step = policy_loss + self.value_coef * value_error - entropy_coef * entropy
         count = known.sum().clamp_min(1)
         total = (per_step * known).sum()

@@ -12,11 +12,6 @@ def test_a_linear_schedule_goes_straight_to_its_end_and_stays(step: int, expecte
     assert linear(1.0, 0.1, 100, step) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("step", "expected"), [(0, 1.0), (60, 1.0), (80, 0.55), (100, 0.1), (1000, 0.1)])
-def test_a_schedule_that_begins_later_is_constant_until_then(step: int, expected: float) -> None:
-    assert linear(1.0, 0.1, 100, step, from_step=60) == pytest.approx(expected)
-
-
 def test_no_schedule_is_constant_to_the_bit() -> None:
     assert linear(7e-4, 1.0, 1000, 777) == 7e-4
     assert linear(7e-4, 0.0, 0, 777) == 7e-4
