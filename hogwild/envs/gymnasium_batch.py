@@ -6,7 +6,6 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from hogwild.envs.atari_game import AtariGame
 from hogwild.envs.batch import Step
@@ -18,69 +17,84 @@ SMALLEST_PICTURE = 16  # pixels; smaller arrays with two axes are tables, not pi
 
 
 class GymnasiumBatch:
-    """N copies of one environment, stepped one after the other in this process through Gymnasium's vector API."""
+    """N copies of one environment, stepped one after the other in this process.
+
+    A plain loop: what Gymnasium's own vectors do beside it (copying, merging infos) takes longer than a step of
+    CartPole. What `step` answers is overwritten by the next one.
+    """
 
     def __init__(self, name: str, make: Callable[[], gymnasium.Env[Any, Any]], num_envs: int) -> None:
         self.name = name
         self.num_envs = num_envs
-        self.envs = guarded(
-            name,
-            "be made",
-            lambda: SyncVectorEnv([make] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP, copy=False),
-        )
-        self.layout = read_spaces(name, self.envs.single_observation_space, self.envs.single_action_space)
+        self.envs: list[gymnasium.Env[Any, Any]] = guarded(name, "be made", lambda: [make() for _ in range(num_envs)])
+        space = self.envs[0].observation_space
+        self.layout = read_spaces(name, space, self.envs[0].action_space)
         self.spec = self.layout.spec
-        self.has_lives = getattr(self.envs.envs[0].unwrapped, "has_lives", False)
+        self.has_lives = getattr(self.envs[0].unwrapped, "has_lives", False)
+        self.seen = np.zeros((num_envs, *self.layout.shape), space.dtype)
 
     def reset(self, seeds: list[int]) -> np.ndarray:
         """First observations."""
-        observations, _ = guarded(self.name, "reset", lambda: self.envs.reset(seed=list(seeds)))
-        return self.layout.arrange(observations)
+
+        def reset_all() -> None:
+            first = [env.reset(seed=int(seed))[0] for env, seed in zip(self.envs, seeds, strict=True)]
+            np.stack(first, out=self.seen)  # refuses what does not have the shape of the space
+
+        guarded(self.name, "reset", reset_all)
+        return self.layout.arrange(self.seen)
 
     def step(self, actions: np.ndarray) -> Step:
         """Take one action in every environment."""
-        observations, rewards, terminated, truncated, info = guarded(
-            self.name, "step", lambda: self.envs.step(actions + self.spec.first_action)
-        )
-        ended = terminated | truncated
-        if not ended.any():
-            return Step(self.layout.arrange(observations), rewards, terminated, truncated, ended, None)
-        final = np.array(observations)
-        for index in np.flatnonzero(ended):
-            final[index] = info["final_obs"][index]
-        game_over = ended & info["final_info"]["game_over"] if self.has_lives else ended
-        truncated = truncated & ~terminated
-        return Step(
-            self.layout.arrange(observations), rewards, terminated, truncated, game_over, self.layout.arrange(final)
-        )
+        step: Step = guarded(self.name, "step", lambda: self._step(actions + self.spec.first_action))
+        return step
+
+    def _step(self, actions: np.ndarray) -> Step:
+        rewards = np.zeros(self.num_envs)
+        terminated, truncated, game_over = np.zeros((3, self.num_envs), dtype=bool)
+        seen: list[Any] = []
+        final: np.ndarray | None = None
+        for index, (env, action) in enumerate(zip(self.envs, actions, strict=True)):
+            observation, rewards[index], ended, cut, info = env.step(action)
+            if ended or cut:
+                terminated[index], truncated[index] = ended, cut and not ended
+                game_over[index] = info["game_over"] if self.has_lives else True
+                if final is None:
+                    final = self.seen.copy()
+                final[index] = observation
+                observation = env.reset()[0]
+            seen.append(observation)
+        np.stack(seen, out=self.seen)
+        last = None if final is None else self.layout.arrange(final)
+        return Step(self.layout.arrange(self.seen), rewards, terminated, truncated, game_over, last)
 
     def state(self) -> dict[str, Any] | None:
         """State of every environment, or None if one cannot be saved."""
         try:
-            return {"envs": [save_env(env) for env in self.envs.envs]}
+            return {"envs": [save_env(env) for env in self.envs]}
         except Unsavable:
             return None
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        for env, saved in zip(self.envs.envs, state["envs"], strict=True):
+        for env, saved in zip(self.envs, state["envs"], strict=True):
             load_env(env, saved)
 
     def carried(self) -> list[dict[str, float]]:
         """What preprocessing has learned, for each environment."""
-        games = [env.unwrapped for env in self.envs.envs]
+        games = [env.unwrapped for env in self.envs]
         learned = [game.carried() for game in games if isinstance(game, AtariGame)]
         return learned if any(learned) else []
 
     def load_carried(self, carried: list[dict[str, float]]) -> None:
         """Take over what preprocessing had learned; with fewer entries than environments they go round."""
-        for index, env in enumerate(self.envs.envs):
+        for index, env in enumerate(self.envs):
             if carried and isinstance(env.unwrapped, AtariGame):
                 env.unwrapped.load_carried(carried[index % len(carried)])
 
     def close(self) -> None:
         """Close all environments."""
-        self.envs.close()
+        for env in self.envs:
+            env.close()
 
 
 @dataclass(frozen=True)

@@ -314,6 +314,18 @@ def test_whatever_an_environment_raises_is_reported_under_its_name(place, where)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
+def test_an_observation_of_another_shape_is_not_stretched_to_fit():
+    class Shrinking(Counter):
+        def show(self):
+            return np.zeros(2 if self.count < 2 else 1)
+
+    batch = GymnasiumBatch("shrinking", Shrinking, 2)
+    batch.reset([0, 1])
+    act(batch, 0, 0)
+    with pytest.raises(EnvironmentFailed, match=r"failed in step.*shape"):
+        act(batch, 0, 0)
+
+
 def test_an_environment_that_cannot_be_made_has_no_spec_either():
     with pytest.raises(EnvironmentFailed, match="could not be made: ZeroDivisionError: oh dear"):
         layout_of(EnvPlan(BROKEN["constructor"]), EnvSettings())
