@@ -8,7 +8,7 @@ from hogwild.config.settings import Settings
 from hogwild.display import Silent
 from hogwild.evaluation import Evaluation, evaluate
 from hogwild.probe import fit
-from hogwild.resolve import is_open, layers, merge, read_file
+from hogwild.resolve import is_open, layers, merge, read_settings
 from hogwild.runs.find import find_checkpoint, find_run
 from hogwild.runs.folder import RunFolder, read_json
 from hogwild.runs.writers import EPISODE_COLUMNS, read_episodes, read_rows
@@ -36,7 +36,7 @@ class Run:
     @property
     def settings(self) -> Settings:
         """The resolved settings."""
-        return Settings().update(**read_file(self.folder.config))
+        return read_settings(self.folder.config)
 
     @property
     def status(self) -> dict[str, Any]:
@@ -90,5 +90,4 @@ def load(
     """
     folder = run if isinstance(run, RunFolder) else run.folder if isinstance(run, Run) else find_run(str(run), runs)
     path, content = find_checkpoint(folder, checkpoint)
-    settings = Settings().update(**read_file(folder.config))
-    return Agent(settings, content, path, seed)
+    return Agent(read_settings(folder.config), content, path, seed)

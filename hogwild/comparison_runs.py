@@ -32,7 +32,16 @@ AXES = {
     "episodes": ("episode/count", 1.0),
 }
 # Which run it is and how it is written down: nothing that changes how it learns.
-BESIDE_THE_METHOD = ("seed", "name", "runs", "checkpoint_seconds", "keep_checkpoints", "log_seconds")
+BESIDE_THE_METHOD = (
+    "seed",
+    "name",
+    "runs",
+    "checkpoint_seconds",
+    "keep_checkpoints",
+    "log_seconds",
+    "track",
+    "detailed_logs",
+)
 # Another method only if nothing else differs: how long it was trained, and what was written down of it.
 BESIDE_A_LABEL = ("steps", "schedule_steps", "minutes", "until_return", "record_schedule")
 MADE_UP_NAME = re.compile(r"-\d{8}-\d{6}(-\d+)?$")  # the time at the end of a name that nobody chose

@@ -2,8 +2,6 @@
 
 import base64
 import html
-import struct
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -11,6 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from hogwild.config.settings import Settings
+from hogwild.images import as_bytes, png
 from hogwild.inputs import Recorded
 from hogwild.inspection import Check, judge
 
@@ -26,22 +25,6 @@ img { image-rendering: pixelated; display: block; border: 1px solid #8886 }
 tr.end td { border-bottom: 3px solid #c0392b }
 .good { color: #1e8449 } .bad { color: #c0392b; font-weight: 600 }
 """
-
-
-def png(picture: np.ndarray) -> bytes:
-    """A grey or coloured picture [height, width(, 3)] of bytes as a PNG file.
-
-    >>> png(np.zeros((2, 2), dtype=np.uint8))[:4]
-    b'\\x89PNG'
-    """
-    height, width = picture.shape[:2]
-    rows = b"".join(b"\x00" + np.ascontiguousarray(row).tobytes() for row in picture)
-    header = struct.pack(">IIBBBBB", width, height, 8, 2 if picture.ndim == 3 else 0, 0, 0, 0)
-    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
-    parts = (
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
-    )
-    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
 
 @dataclass(frozen=True)
@@ -128,9 +111,7 @@ def _observation(observation: Tensor, t: int, stacked: bool) -> str:
     values = observation.numpy()
     if values.ndim != 3:
         return html.escape(" ".join(f"{value:.3g}" for value in values.ravel()[:12]))
-    if values.dtype != np.uint8:
-        low, high = float(values.min()), float(values.max())
-        values = ((values - low) / ((high - low) or 1.0) * 255).astype(np.uint8)
+    values = as_bytes(values)
     if not stacked and len(values) == 3:
         shown, words = np.moveaxis(values, 0, -1), f"frame {t}"
     else:

@@ -73,6 +73,11 @@ def read_file(path: str | Path) -> dict[str, Any]:
     return _flatten(content, str(path))
 
 
+def read_settings(path: Path) -> Settings:
+    """All settings of a run, from its `config.toml`."""
+    return Settings().update(**read_file(path))
+
+
 def _flatten(content: dict[str, Any], source: str) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in content.items():

@@ -1,4 +1,4 @@
-"""The doctor's rounds: a run is examined while it trains."""
+"""The doctor's rounds, while a run trains, and his reading of one that lies in its folder."""
 
 import time
 from collections import deque
@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from hogwild.doctor import GAMES, Patient, Row, examine
 from hogwild.reference import find_reference
 from hogwild.report import Episode
-from hogwild.resolve import Resolved
+from hogwild.resolve import Resolved, read_settings, resolve
+from hogwild.runs.folder import RunFolder
+from hogwild.runs.writers import read_episodes, read_rows
 
 ROUND_SECONDS = 20.0
 KEPT = 2000  # rows
@@ -41,3 +43,12 @@ class Rounds:
         new = [finding for finding in found if finding.rule not in self.told]
         self.told |= {finding.rule for finding in new}
         return [f"{finding.rule}: {finding.what}. Try {finding.advice}." for finding in new]
+
+
+def read_patient(folder: RunFolder) -> Patient:
+    """A run as the doctor looks at it."""
+    resolved = resolve(read_settings(folder.config))
+    games = [
+        (int(worker), float(score), float(length)) for _, _, worker, score, length in read_episodes(folder.episodes)
+    ]
+    return Patient(resolved, [row for _, row in read_rows(folder.metrics)], games, find_reference(resolved))

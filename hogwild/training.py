@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from hogwild.closeup import Closeup
 from hogwild.config.settings import Settings
 from hogwild.display import Display, Outcome
 from hogwild.engines.engine import Engine
@@ -25,6 +26,7 @@ from hogwild.rounds import Rounds
 from hogwild.runs.checkpoint import Checkpoint, newest_checkpoint, remove_old, tidy, write_checkpoint
 from hogwild.runs.folder import RunFolder, default_name
 from hogwild.runs.meta import command_line, describe_run, revision
+from hogwild.runs.trackers import Tracking, require_tracker
 from hogwild.runs.writers import RunWriter
 from hogwild.session import Session
 from hogwild.validate import doubts
@@ -45,6 +47,8 @@ class Training:
             resolved, folder.tape if self.settings.execution.record_schedule else None, folder.path.absolute()
         )
         self.live_weights = WeightsOutbox(folder.live)
+        self.tracking = Tracking(folder, self.settings)
+        self.closeup = Closeup(self.session, folder) if self.settings.run.detailed_logs else None
         self.rounds = Rounds(resolved)
         self.engine: Engine = self.session.engine
         self.resumed_at: int | None = None
@@ -69,11 +73,13 @@ class Training:
     def run(self) -> Outcome:
         """Train until a stop rule, a signal or an error ends it; saves a checkpoint in each case."""
         writer = RunWriter(self.folder, self.resumed_at)
+        writer.write_settings(self.settings.flat())
         reason = ""
         try:
             with self._signals():
                 self.folder.clear_live()
                 self.display.begin(self.resolved, self.folder, self.progress)
+                self.warn(self.tracking.start())
                 self.engine.start()
                 self.session.restore_workers()
                 reason = self._loop(writer)
@@ -91,6 +97,7 @@ class Training:
             raise
         finally:
             self.engine.kill()
+            self.warn(self.tracking.close())
             shutil.rmtree(self.folder.live, ignore_errors=True)
             self.display.close()
 
@@ -106,9 +113,9 @@ class Training:
             if now - last_row >= run.log_seconds:
                 last_row = now
                 row = self._write_row(writer)
-                for complaint in self.rounds.look(row):
-                    self.folder.note(complaint)
-                    self.display.warn(complaint)
+                self.warn(*self.rounds.look(row))
+                if self.closeup is not None:
+                    writer.show(self.closeup.look, self.progress.steps)
                 if self.live_weights.is_wanted():
                     self.live_weights.put(self.session.weights())
             if now - last_checkpoint >= run.checkpoint_seconds:
@@ -142,8 +149,15 @@ class Training:
         row = self.progress.row() | self.session.losses()
         writer.write_row(row)
         writer.flush()
+        self.warn(self.tracking.log(row))
         self._write_status("training")
         return row
+
+    def warn(self, *complaints: str) -> None:
+        """Say what looks wrong, on the display and in the log."""
+        for complaint in filter(None, complaints):
+            self.folder.note(complaint)
+            self.display.warn(complaint)
 
     def _write_status(self, state: str) -> None:
         progress = self.progress
@@ -159,6 +173,7 @@ class Training:
                 "return_mean": None if math.isnan(progress.return_mean) else progress.return_mean,
                 "return_best": None if math.isinf(progress.best) else progress.best,
                 "best_checkpoint": self.best_checkpoint or None,
+                "workers": [dataclasses.asdict(status) for status in self.engine.statuses],
             }
         )
 
@@ -245,6 +260,7 @@ class Training:
 def start_training(settings: Settings, display: Display, overwrite: bool = False) -> Outcome:
     """Train in a new run folder."""
     resolved = resolve(settings)
+    require_tracker(settings.run.track)
     name = settings.run.name or default_name(settings)
     resolved = dataclasses.replace(resolved, settings=resolved.settings.update(name=name))
     folder = RunFolder(Path(settings.run.runs) / name)
@@ -252,9 +268,7 @@ def start_training(settings: Settings, display: Display, overwrite: bool = False
     folder.lock()
     try:
         training = Training(resolved, folder, display)
-        for doubt in doubts(resolved.settings):
-            folder.note(doubt)
-            display.warn(doubt)
+        training.warn(*doubts(resolved.settings))
         folder.write_settings(resolved.settings)
         folder.write_meta(describe_run(resolved, training.session.seeds()))
         return training.run()
@@ -271,9 +285,7 @@ def resume_training(path: Path, display: Display, **changes: Any) -> Outcome:
     try:
         tidy(folder.checkpoints)
         training = Training(resolved, folder, display)
-        for complaint in training.resume():
-            folder.note(complaint)
-            display.warn(complaint)
+        training.warn(*training.resume())
         if changes:
             folder.write_settings(resolved.settings)
         folder.note(f"resumed at step {training.progress.steps:,} by: {command_line()}; {revision()}")

@@ -37,7 +37,6 @@ class Worker:
         self.policy = Policy(self.batch.spec, settings.policy).to(of_worker(settings.execution.device, rank))
         layout = FlatLayout(self.policy)
         self.flat = layout.bind(self.policy)
-        clip = plan.protocol.reward_clip if plan.protocol else settings.environment.reward_clip or 0.0
         seeds = worker_seeds(settings.execution.seed, rank, incarnation, self.batch.num_envs + 1)
         self.actor = Actor(
             self.policy,
@@ -45,7 +44,7 @@ class Worker:
             of_worker(settings.objective.rollout_steps, rank),
             seed=seeds[0],
             reward_scale=settings.environment.reward_scale,
-            reward_clip=clip,
+            reward_clip=plan.reward_clip(settings.environment),
         )
         self.batch.load_carried(list(carried))
         self.actor.reset(seeds[1:])

@@ -13,20 +13,20 @@ import hogwild
 PACKAGE = Path(hogwild.__file__).parent
 # Rooms from the ground up: a module may import from its own room and from those before it.
 ROOMS = [
-    ["hogwild.errors", "hogwild.machine", "hogwild.live"],
+    ["hogwild.errors", "hogwild.machine", "hogwild.live", "hogwild.images", "hogwild.helper_process"],
     ["hogwild.config"],
     ["hogwild.maths", "hogwild.threads"],
     ["hogwild.policies"],
     ["hogwild.rollout", "hogwild.inputs"],
     ["hogwild.objectives"],
     ["hogwild.envs"],
-    ["hogwild.optimizers", "hogwild.acting", "hogwild.learning"],
+    ["hogwild.optimizers", "hogwild.acting", "hogwild.learning", "hogwild.eyes"],
     ["hogwild.report", "hogwild.stopwatch", "hogwild.link", "hogwild.turns", "hogwild.lesson", "hogwild.worker"],
     ["hogwild.exchanges"],
     ["hogwild.validate", "hogwild.resolve"],
     ["hogwild.engines"],
     ["hogwild.onlookers", "hogwild.runs", "hogwild.progress", "hogwild.reference", "hogwild.doctor", "hogwild.rounds"],
-    ["hogwild.session", "hogwild.display", "hogwild.training", "hogwild.replay"],
+    ["hogwild.session", "hogwild.closeup", "hogwild.display", "hogwild.training", "hogwild.replay"],
     [
         "hogwild.probe",
         "hogwild.agent",
@@ -38,6 +38,7 @@ ROOMS = [
     ],
     ["hogwild.watching", "hogwild.inspection", "hogwild.inspection_page"],
     ["hogwild.comparison_runs", "hogwild.comparison", "hogwild.comparison_report"],
+    ["hogwild.dashboard"],
     ["hogwild.cli"],
     ["hogwild.__init__", "hogwild.__main__"],
 ]

@@ -46,11 +46,35 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_flags_that_the_docs_name_exist(page: Path) -> None:
-    from hogwild.cli import bench, compare, doctor, evaluate, inspect, presets, replay, resume, runs, show, train, watch
+    from hogwild.cli import (
+        bench,
+        compare,
+        dashboard,
+        doctor,
+        evaluate,
+        inspect,
+        play,
+        presets,
+        replay,
+        resume,
+        runs,
+        show,
+        train,
+        watch,
+    )
     from hogwild.config.settings import Settings
 
     known = {name.replace("_", "-") for name in Settings().flat()}
-    commands = (compare.Compare, doctor.Doctor, inspect.Inspect, presets.Presets, replay.ReplayRun, watch.Watch)
+    browser = (dashboard.Dashboard, play.Play)
+    commands = (
+        *browser,
+        compare.Compare,
+        doctor.Doctor,
+        inspect.Inspect,
+        presets.Presets,
+        replay.ReplayRun,
+        watch.Watch,
+    )
     for command in (bench.Bench, evaluate.Evaluate, resume.Resume, runs.Runs, show.Show, train.Train, *commands):
         known |= {name.replace("_", "-") for name in command.__dataclass_fields__}
     known |= {"help", "version", "logdir"}

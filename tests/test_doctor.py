@@ -9,10 +9,11 @@ import pytest
 import hogwild
 from hogwild import doctor, rounds
 from hogwild.cli import main as cli
-from hogwild.cli.doctor import read_patient
 from hogwild.doctor import Patient, examine
 from hogwild.reference import Reference, make_reference
 from hogwild.resolve import layer, resolve
+from hogwild.rounds import read_patient
+from hogwild.runs.folder import RunFolder
 
 CARTPOLE = resolve(layer("CartPole-v1"))
 FAILING = {
@@ -38,7 +39,7 @@ FAILING = {
 def patient_of(runs: Path, env: str, changes: dict[str, Any]) -> Patient:
     common: dict[str, Any] = {"engine": "inline", "workers": 2, "rollout_steps": 8, "log_seconds": 0.05}
     hogwild.train(env, runs=str(runs), name="ill", **common | changes)
-    return read_patient("ill", str(runs))
+    return read_patient(RunFolder(runs / "ill"))
 
 
 @pytest.mark.parametrize("rule", FAILING)

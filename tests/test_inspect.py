@@ -10,6 +10,7 @@ from PIL import Image
 
 import hogwild
 from hogwild.cli import main as cli
+from hogwild.images import png
 from hogwild.inputs import Recorded, recorded_updates
 from hogwild.inspection import (
     check_all,
@@ -19,7 +20,6 @@ from hogwild.inspection import (
     starts_follow_ends,
     steps_come_from_the_rollout,
 )
-from hogwild.inspection_page import png
 from hogwild.objectives.targets import Targets
 from hogwild.rollout import Played, Rollout
 

@@ -3,12 +3,8 @@
 import dataclasses
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hogwild.cli.arguments import RunName, parse
-
-if TYPE_CHECKING:
-    from hogwild.doctor import Patient
 
 
 @dataclass(frozen=True)
@@ -27,8 +23,10 @@ def main(arguments: list[str]) -> int:
     """Examine a run."""
     given = parse(Doctor, "doctor", arguments)
     from hogwild.doctor import RULES, examine
+    from hogwild.rounds import read_patient
+    from hogwild.runs.find import find_run
 
-    patient = read_patient(given.run, given.runs)
+    patient = read_patient(find_run(given.run, given.runs))
     findings = examine(patient)
     if given.json:
         print(json.dumps([dataclasses.asdict(finding) for finding in findings]))
@@ -39,16 +37,3 @@ def main(arguments: list[str]) -> int:
     if not findings:
         print(f"Nothing looks wrong at step {patient.steps:,} ({len(RULES)} rules).")
     return 0
-
-
-def read_patient(name: str, runs: str) -> "Patient":
-    """A run as the doctor looks at it."""
-    from hogwild.api import Run
-    from hogwild.doctor import Patient
-    from hogwild.reference import find_reference
-    from hogwild.resolve import resolve
-
-    run = Run(name, runs)
-    resolved = resolve(run.settings)
-    games = [(int(game["worker"]), game["return"], game["length"]) for game in run.episodes()]
-    return Patient(resolved, run.metrics(), games, find_reference(resolved))

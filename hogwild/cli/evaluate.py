@@ -51,6 +51,8 @@ def main(arguments: list[str]) -> int:
         raise UsageError(f"--video {given.video}: the name of an MP4 file, such as game.mp4.")
     from hogwild.api import load
     from hogwild.evaluation import evaluate
+    from hogwild.runs.evaluations import note_evaluation
+    from hogwild.runs.folder import RunFolder
 
     agent = load(given.run, checkpoint=given.checkpoint, runs=given.runs)
     shown = not given.json and sys.stderr.isatty()
@@ -69,6 +71,7 @@ def main(arguments: list[str]) -> int:
         "steps": agent.steps,
         **result.summary(),
     }
+    note_evaluation(RunFolder(agent.source.parent.parent), {k: v for k, v in figures.items() if k != "run"})
     if not given.json:
         _print(figures)
         if not agent.steps:

@@ -15,6 +15,8 @@ COMMANDS = {
     "compare": ("compare", "compare methods by their runs: curves, intervals, a verdict"),
     "doctor": ("doctor", "say in words what looks wrong with a run, and what to try"),
     "watch": ("watch", "watch agents play while they train, in the terminal"),
+    "dashboard": ("dashboard", "all runs in the browser, live: curves, games, the agent's eyes"),
+    "play": ("play", "play yourself, and see what an agent gets of it"),
     "inspect": ("inspect", "look at what entered the network and the loss"),
     "bench": ("bench", "measure training speed beside the bare emulator's"),
 }

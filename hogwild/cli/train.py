@@ -11,6 +11,7 @@ from typing import Any
 
 from hogwild.cli.arguments import Env, parse, typed
 from hogwild.cli.display import make_display
+from hogwild.cli.tensorboard import tensorboard
 from hogwild.config.settings import (
     EnvSettings,
     ExecutionSettings,
@@ -51,6 +52,8 @@ class Train:
     """Print the outcome as one line of JSON."""
     overwrite: bool = False
     """Replace a run of the same name."""
+    tensorboard: bool = False
+    """Start TensorBoard over the folder of runs, for as long as training lasts."""
     seeds: int = 1
     """Train so many times, one after the other, with seeds from --seed on: a set for `hogwild compare`."""
     environment: EnvSettings = field(default_factory=EnvSettings)
@@ -78,13 +81,16 @@ def main(arguments: list[str]) -> int:
         return 0
     if is_open(base, "envs") and "envs" not in typed(arguments, Settings().flat()):
         given = fitted(given)
-    settings = given.settings()
-    if given.seeds != 1:
-        return train_seeds(given)
+    with tensorboard(given.run.runs, given.tensorboard):
+        return train_seeds(given) if given.seeds != 1 else train_once(given)
+
+
+def train_once(given: Train) -> int:
+    """Train, or go on with a run of the same name if that is what is wanted."""
     from hogwild.runs.folder import RunFolder
     from hogwild.training import resume_training, start_training
 
-    display = make_display(given.quiet or given.json)
+    settings, display = given.settings(), make_display(given.quiet or given.json)
     folder = RunFolder(Path(settings.run.runs) / settings.run.name)
     if settings.run.name and folder.config.exists() and not given.overwrite and _wants_to_resume(folder.path):
         outcome = resume_training(folder.path, display)

@@ -11,8 +11,11 @@ from hogwild.errors import HogwildError, UsageError
 if TYPE_CHECKING:
     from hogwild.runs.folder import RunFolder
     from hogwild.watching.scene import Scene
+    from hogwild.watching.spectator import SpectatorView
     from hogwild.watching.terminal import Terminal
-    from hogwild.watching.views import View
+    from hogwild.watching.worker_view import WorkerView
+
+    View = WorkerView | SpectatorView
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 FRAMES = 30.0  # a second, at most: terminals are not faster
@@ -78,10 +81,10 @@ class Show:
     """The loop of a viewer: keys, views, screen."""
 
     def __init__(self, given: Watch, folder: "RunFolder", terminal: "Terminal") -> None:
-        from hogwild.api import Run
+        from hogwild.resolve import read_settings
 
         self.given, self.folder, self.terminal = given, folder, terminal
-        self.workers = Run(folder.path).settings.execution.workers
+        self.workers = read_settings(folder.config).execution.workers
         wrong = [rank for rank in given.worker if not 0 <= rank < self.workers]
         if wrong:
             raise UsageError(f"--worker {wrong[0]}: the run has workers 0 to {self.workers - 1}.")
@@ -99,13 +102,13 @@ class Show:
 
     def worker(self, rank: int) -> "View":
         """The view of one worker."""
-        from hogwild.watching.views import make_worker_view
+        from hogwild.watching.worker_view import make_worker_view
 
         return make_worker_view(self.folder, rank)
 
     def spectator(self) -> "View":
         """A game of its own."""
-        from hogwild.watching.views import SpectatorView, newest_agent
+        from hogwild.watching.spectator import SpectatorView, newest_agent
 
         return SpectatorView(self.folder, newest_agent(self.folder))
 
@@ -133,7 +136,7 @@ class Show:
 
     def steps(self, view: "View") -> int:
         """Steps for one picture: more than one where pictures do not come fast enough; of a worker 0, all there are."""
-        from hogwild.watching.views import WorkerView
+        from hogwild.watching.worker_view import WorkerView
 
         if isinstance(view, WorkerView) and SPEEDS[self.speed] >= 1:
             return 0

@@ -222,6 +222,11 @@ class RunSettings:
     """Newest checkpoints to keep, beside the best and the final one."""
     log_seconds: float = 2.0
     """Seconds between two rows of metrics."""
+    track: Literal["none", "wandb", "mlflow", "trackio"] = "none"
+    """Send metrics to this tracker of experiments, too; each is an extra, as in pip install 'hogwild[wandb]'."""
+    detailed_logs: bool = False
+    """For TensorBoard: inputs as pictures, histograms of weights, gradients, activations and optimizer statistics, and
+    the policy's graph."""
     record_inputs: int = 0
     """Keep what enters the network and the loss in the first so many updates of each worker, for `hogwild inspect`."""
 

@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from hogwild.config.settings import Settings
+import numpy as np
+
+from hogwild.config.settings import EnvSettings, Settings
 from hogwild.config.suggest import unknown
 from hogwild.envs.protocols import RECIPE_PROTOCOLS, Protocol, adjust, find_protocol
 from hogwild.errors import UsageError
@@ -46,6 +48,15 @@ class EnvPlan:
         if self.protocol is None:
             return self
         return dataclasses.replace(self, protocol=dataclasses.replace(self.protocol, life_loss=False))
+
+    def reward_clip(self, settings: EnvSettings) -> float:
+        """Rewards are clipped to ± this for learning; 0: never."""
+        return self.protocol.reward_clip if self.protocol else settings.reward_clip or 0.0
+
+    def as_learned(self, rewards: np.ndarray, settings: EnvSettings) -> np.ndarray:
+        """Raw rewards as they are learned from: scaled, then clipped."""
+        clip = self.reward_clip(settings) or np.inf
+        return np.clip(rewards * settings.reward_scale, -clip, clip)
 
     @property
     def frames_per_step(self) -> float:

@@ -33,6 +33,8 @@ class RunFolder:
         self.tape = path / "tape"
         self.live = path / "live"
         self.inputs = path / "inputs"
+        self.evaluations = path / "evaluations.jsonl"
+        self.videos = path / "videos"
         self._lock: int | None = None
 
     def create(self, overwrite: bool = False) -> None:
@@ -60,7 +62,7 @@ class RunFolder:
         except OSError as error:
             raise RunFolderError(f"Cannot write to '{self.path}': {error.strerror}.") from None
         try:
-            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._claim(claim)
             os.ftruncate(claim, 0)
             os.pwrite(claim, str(os.getpid()).encode(), 0)
         except BlockingIOError:
@@ -71,6 +73,18 @@ class RunFolder:
             os.close(claim)
             raise RunFolderError(f"Cannot write to '{self.path}': {error.strerror}.") from None
         self._lock = claim
+
+    def _claim(self, file: int) -> None:
+        """Try for a moment: whoever asks whether the run is live holds the lock for an instant."""
+        for last in (False, False, False, True):
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if last:
+                    raise
+                time.sleep(0.05)
+            else:
+                return
 
     def unlock(self) -> None:
         """Give up the claim."""

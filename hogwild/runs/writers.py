@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hogwild.errors import RunFolderError
+from hogwild.images import png, spread
 from hogwild.report import Episode
 from hogwild.runs.files import replace_file
 from hogwild.runs.folder import RunFolder
@@ -41,6 +44,15 @@ class RunWriter:
         """Add one row of metrics."""
         self._guard(lambda: self.metrics.write(json.dumps(row) + "\n"))
         self._guard(lambda: self.events.write(int(row["progress/steps"]), row))
+
+    def write_settings(self, settings: dict[str, Any]) -> None:
+        """Add the settings as a table, for TensorBoard."""
+        rows = "\n".join(f"| {name} | {value} |" for name, value in settings.items())
+        self._guard(lambda: self.events.text("settings", f"| setting | value |\n|---|---|\n{rows}"))
+
+    def show(self, draw: "Callable[[EventWriter, int], None]", step: int) -> None:
+        """Let somebody add pictures and histograms for TensorBoard."""
+        self._guard(lambda: draw(self.events, step))
 
     def write_episodes(self, episodes: Iterable[Episode]) -> None:
         """Add finished games."""
@@ -88,6 +100,25 @@ class EventWriter:
         """Add one point to every curve."""
         values = [self.summary.Value(tag=name, simple_value=value) for name, value in row.items()]
         self._add(step=step, summary=self.summary(value=values))
+
+    def histogram(self, name: str, values: np.ndarray, step: int) -> None:
+        """Add how some numbers are spread."""
+        from tensorboard.plugins.histogram.summary_v2 import histogram_pb
+
+        self._add(step=step, summary=histogram_pb(name, values.ravel()))
+
+    def pictures(self, name: str, stack: np.ndarray, step: int) -> None:
+        """Add stacked pictures [channels, height, width], side by side."""
+        shown = spread(stack)
+        assert shown is not None
+        image = self.summary.Image(height=shown.shape[0], width=shown.shape[1], encoded_image_string=png(shown))
+        self._add(step=step, summary=self.summary(value=[self.summary.Value(tag=name, image=image)]))
+
+    def text(self, name: str, content: str) -> None:
+        """Add words; Markdown is understood."""
+        from tensorboard.plugins.text.summary_v2 import text_pb
+
+        self._add(step=0, summary=text_pb(name, content))
 
     def flush(self) -> None:
         """Hand what was written to the operating system."""

@@ -14,6 +14,7 @@ SCENE = Scene(
     picture=np.zeros((210, 160, 3), dtype=np.uint8),
     wide=4 / 3,
     numbers=None,
+    seen=np.zeros((2, 70, 80), dtype=np.uint8),
     actions=("noop", "up", "down"),
     probabilities=np.array([0.25, 0.5, 0.25]),
     action=1,

@@ -7,8 +7,8 @@ import zlib
 import numpy as np
 import pytest
 
+from hogwild.images import as_colours
 from hogwild.watching.pictures import half_blocks, kitty, resize, sixel
-from hogwild.watching.scene import as_colours
 
 RANDOM = np.random.default_rng(0)
 

@@ -1,0 +1,33 @@
+"""What a trained agent would do in a person's place."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from hogwild.agent import Agent
+
+
+class AgentAdviser:
+    """A trained agent that looks on; with its memory, if it has one."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.start()
+
+    def start(self) -> None:
+        """A new game begins."""
+        self.memory, self.first = self.agent.policy.initial_state(1), True
+
+    def carried(self) -> dict[str, float]:
+        """What its preprocessing had learned."""
+        return self.agent.carried[0] if self.agent.carried else {}
+
+    @torch.no_grad()
+    def advise(self, observation: np.ndarray) -> dict[str, Any]:
+        """Probabilities of all actions, and the value."""
+        batch, _ = self.agent.batch_of(observation)
+        out = self.agent.policy(torch.from_numpy(batch)[None], self.memory, torch.tensor([[self.first]]))
+        self.memory, self.first = out.state, False
+        probabilities = [round(float(p), 4) for p in out.log_probs[0, 0].exp()]
+        return {"probabilities": probabilities, "value": round(float(out.value[0, 0]), 4)}

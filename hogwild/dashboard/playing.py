@@ -1,0 +1,149 @@
+"""A person plays, and sees exactly what an agent would get: every stage, the stack, the rewards, the actions."""
+
+from collections import deque
+from typing import Any, Protocol
+
+import numpy as np
+
+from hogwild.config.settings import Settings
+from hogwild.envs.atari_game import AtariGame
+from hogwild.envs.gymnasium_batch import guarded
+from hogwild.envs.make import layout_of, make_one
+from hogwild.envs.protocols import Protocol as GameProtocol
+from hogwild.images import as_bytes, as_colours
+from hogwild.resolve import resolve
+from hogwild.watching.message import data_url
+from hogwild.watching.scene import ATARI_STEPS, SCREEN
+from hogwild.watching.worker_view import action_names
+
+FRAMES_PER_STEP = 4  # pictures in colour that go to the browser for one step, at most
+
+
+class Adviser(Protocol):
+    """Somebody who says what they would do."""
+
+    def start(self) -> None:
+        """A new game begins."""
+        ...
+
+    def carried(self) -> dict[str, float]:
+        """What their preprocessing had learned."""
+        ...
+
+    def advise(self, observation: np.ndarray) -> dict[str, Any]:
+        """Probabilities of all actions, and the value."""
+        ...
+
+
+class Sitting:
+    """One person's game."""
+
+    def __init__(self, settings: Settings, adviser: Adviser | None = None, seed: int = 0) -> None:
+        """Where there is an adviser, the game is prepared as for them."""
+        resolved = resolve(settings)
+        self.settings, self.adviser, self.seed = resolved.settings, adviser, seed
+        self.plan = resolved.plan.of_whole_games()
+        self.is_atari = self.plan.is_atari
+        self.layout = layout_of(self.plan, self.settings.environment)
+        self.screens: deque[np.ndarray] = deque(maxlen=FRAMES_PER_STEP)
+        self.env: Any = self._make()
+        if isinstance(self.env, AtariGame) and adviser is not None:
+            self.env.load_carried(adviser.carried())
+        self.actions = action_names(self.env, resolved.spec.num_actions)
+        self.numbers: deque[int] = deque()
+        self.score = self.learned = 0.0
+        self.length = 0
+        self.over = True
+
+    def _make(self) -> Any:
+        if self.is_atari:
+            return make_one(self.plan, self.settings.environment, on_frame=self.screens.append)
+        return guarded(
+            self.plan.id,
+            "be drawn",
+            lambda: make_one(self.plan, self.settings.environment, render_mode="rgb_array"),
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """What does not change from step to step."""
+        fps = ATARI_STEPS if self.is_atari else float(self.env.metadata.get("render_fps", 30))
+        protocol: GameProtocol | None = self.plan.protocol
+        return {
+            "env": self.plan.id,
+            "actions": self.actions,
+            "steps_per_second": fps,
+            "wide": SCREEN if self.is_atari else 0.0,
+            "protocol": protocol.describe() if protocol else "",
+            "stack": self.settings.environment.frame_stack if self.is_atari else 1,
+            "advised": self.adviser is not None,
+        }
+
+    def start(self) -> dict[str, Any]:
+        """A new game."""
+        self.seed += 1
+        observation, _ = guarded(self.plan.id, "reset", lambda: self.env.reset(seed=self.seed))
+        self.score = self.learned = 0.0
+        self.length, self.over = 0, False
+        if self.adviser is not None:
+            self.adviser.start()
+        number = self._frame_number()
+        self.numbers = deque([number] * self._stack, maxlen=self._stack)
+        return self._message(np.asarray(observation), 0.0, 0.0)
+
+    def step(self, action: int) -> dict[str, Any]:
+        """Hold an action for one step; after the end of a game a new one begins."""
+        if self.over:
+            return self.start()
+        action = min(max(int(action), 0), len(self.actions) - 1)
+        self.screens.clear()
+        observation, reward, terminated, truncated, info = guarded(
+            self.plan.id, "step", lambda: self.env.step(action + self.layout.spec.first_action)
+        )
+        reward = float(reward)
+        learned = float(self.plan.as_learned(np.asarray(reward), self.settings.environment))
+        self.score, self.learned, self.length = self.score + reward, self.learned + learned, self.length + 1
+        self.over = bool(info.get("game_over", terminated) or truncated)
+        self.numbers.append(self._frame_number())
+        return self._message(np.asarray(observation), reward, learned) | {"action": action}
+
+    @property
+    def _stack(self) -> int:
+        return len(self.env.pictures) if isinstance(self.env, AtariGame) else 1
+
+    def _frame_number(self) -> int:
+        return int(self.env.ale.getEpisodeFrameNumber()) if isinstance(self.env, AtariGame) else self.length
+
+    def _screens(self) -> list[np.ndarray]:
+        if isinstance(self.env, AtariGame):
+            return list(self.screens) or [np.asarray(self.env.ale.getScreenRGB())]
+        return [np.asarray(guarded(self.plan.id, "be drawn", self.env.render))]
+
+    def _message(self, observation: np.ndarray, reward: float, learned: float) -> dict[str, Any]:
+        stages, stack, numbers = [], [], None
+        if isinstance(self.env, AtariGame):
+            stages = [{"name": name, "picture": data_url(as_bytes(seen))} for name, seen in self.env.view_stages()]
+            stack = [
+                {"frame": frame, "picture": data_url(as_bytes(picture))}
+                for frame, picture in zip(self.numbers, self.env.pictures, strict=False)
+            ]
+        else:
+            seen = self.layout.arrange(observation[None])[0]
+            picture = as_colours(seen, stacked=False)
+            if picture is None:
+                numbers = [round(float(value), 4) for value in np.ravel(seen)[:64]]
+            else:
+                stack = [{"frame": self.length, "picture": data_url(picture)}]
+        return {
+            "screens": [data_url(screen) for screen in self._screens()],
+            "stages": stages,
+            "stack": stack,
+            "numbers": numbers,
+            "reward": reward,
+            "learned": learned,
+            "score": self.score,
+            "learned_score": self.learned,
+            "lives": int(self.env.ale.lives()) if isinstance(self.env, AtariGame) else None,
+            "length": self.length,
+            "over": self.over,
+            "advice": None if self.adviser is None or self.over else self.adviser.advise(observation),
+        }

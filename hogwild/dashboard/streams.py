@@ -1,0 +1,141 @@
+"""Server-sent events: what changes in the runs folder, and games as they are played."""
+
+import asyncio
+import itertools
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response, StreamingResponse
+
+from hogwild.dashboard.catalogue import Catalogue
+from hogwild.dashboard.helper import Helper
+from hogwild.errors import HogwildError
+from hogwild.runs.find import list_runs
+from hogwild.runs.folder import RunFolder
+from hogwild.watching.message import scene_message
+from hogwild.watching.worker_view import make_worker_view
+
+NEWS_SECONDS = 1.0
+WORKER_FRAMES = 20.0  # a second: more than that nobody sees
+QUIET_SECONDS = 10.0  # then a comment says that the line is still open
+MOST_STREAMS, MOST_SPECTATORS = 32, 4
+
+
+def event(content: Any) -> bytes:
+    """One event.
+
+    >>> event({"a": 1})
+    b'data: {"a": 1}\\n\\n'
+    """
+    return f"data: {json.dumps(content)}\n\n".encode()
+
+
+class Streams:
+    """All streams that are open, and how many there may be. A refusal is an event, too: browsers show nothing else."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self.numbers = itertools.count(1)
+        self.open = 0
+        self.spectators: dict[int, Helper] = {}
+
+    def news(self) -> Response:
+        """Rows of the table as they change; the first event has them all."""
+        return self._respond(self._news())
+
+    def worker(self, folder: RunFolder, rank: int) -> Response:
+        """What a worker plays."""
+        return self._respond(self._worker(folder, rank))
+
+    def spectator(self, folder: RunFolder) -> Response:
+        """A game of its own, played by a process of its own."""
+        return self._respond(self._spectator(folder))
+
+    def tell(self, number: int, options: dict[str, Any]) -> bool:
+        """Tell a spectator what to show, and how fast."""
+        if number in self.spectators:
+            self.spectators[number].tell(options)
+        return number in self.spectators
+
+    def _respond(self, source: AsyncGenerator[bytes, None]) -> Response:
+        headers = {"cache-control": "no-store"}
+        return StreamingResponse(self._counted(source), media_type="text/event-stream", headers=headers)
+
+    async def _counted(self, source: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+        if self.open >= MOST_STREAMS:
+            yield event({"error": f"More than {MOST_STREAMS} viewers are too many."})
+            return
+        self.open += 1
+        try:
+            async with aclosing(source):
+                async for content in source:
+                    yield content
+        finally:
+            self.open -= 1
+
+    async def _news(self) -> AsyncGenerator[bytes, None]:
+        known: dict[str, Any] = {}
+        first, quiet = True, 0.0
+        while True:
+            changed, gone = await run_in_threadpool(self._changed, known)
+            if first or changed or gone:
+                yield event({"all": first, "runs": changed, "gone": gone})
+                first, quiet = False, 0.0
+            elif (quiet := quiet + NEWS_SECONDS) >= QUIET_SECONDS:
+                quiet = 0.0
+                yield b": still here\n\n"
+            await asyncio.sleep(NEWS_SECONDS)
+
+    def _changed(self, known: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
+        """Runs whose files changed since the last look, and those that are gone; `known` is brought up to date."""
+        folders = {folder.name: folder for folder in list_runs(self.catalogue.runs)}
+        gone = [name for name in known if name not in folders]
+        for name in gone:
+            del known[name]
+        changed = []
+        for name, folder in folders.items():
+            files = (folder.status, folder.metrics, folder.evaluations, folder.videos, folder.config)
+            stamp = (*(_stamp(path) for path in files), folder.is_live())
+            if known.get(name) != stamp:
+                known[name] = stamp
+                changed.append(self.catalogue.row(folder))
+        return changed, gone
+
+    async def _worker(self, folder: RunFolder, rank: int) -> AsyncGenerator[bytes, None]:
+        try:
+            view = await run_in_threadpool(make_worker_view, folder, rank)
+        except HogwildError as error:
+            yield event({"error": str(error)})
+            return
+        while folder.is_live():
+            scene = view.look(0)
+            if scene is not None:
+                yield event(scene_message(scene))
+            await asyncio.sleep(1 / WORKER_FRAMES)
+        yield event({"error": "The run is not training any more; the spectator can still play."})
+
+    async def _spectator(self, folder: RunFolder) -> AsyncGenerator[bytes, None]:
+        if len(self.spectators) >= MOST_SPECTATORS:
+            yield event({"error": f"More than {MOST_SPECTATORS} spectators are too many: close one."})
+            return
+        number, helper = next(self.numbers), Helper("hogwild.watching.eyes_process", str(folder.path.absolute()))
+        self.spectators[number] = helper
+        try:
+            yield event({"spectator": number})
+            async with aclosing(helper.messages()) as messages:
+                async for message in messages:
+                    yield event(message)
+        finally:
+            del self.spectators[number]
+            helper.kill()
+
+
+def _stamp(path: Any) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size

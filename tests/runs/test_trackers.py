@@ -1,0 +1,124 @@
+"""Other trackers get the same rows; one that fails costs a run nothing but a word."""
+
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hogwild
+from hogwild.cli import main as cli
+from hogwild.runs import trackers
+
+SMALL: dict[str, Any] = {"engine": "inline", "workers": 1, "envs": 2, "log_seconds": 0.01, "rollout_steps": 8}
+
+
+class Recorded:
+    """A tracker that remembers."""
+
+    made: "list[Recorded]"
+
+    def __init__(self, folder: Any, settings: dict[str, Any], fail_at: int = -1) -> None:
+        self.rows: list[tuple[dict[str, float], int]] = []
+        self.settings, self.closed, self.fail_at = settings, False, fail_at
+        type(self).made.append(self)
+
+    def log(self, row: dict[str, float], step: int) -> None:
+        if len(self.rows) == self.fail_at:
+            raise ConnectionError("the network is down")
+        self.rows.append((row, step))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture(autouse=True)
+def _forget() -> None:
+    Recorded.made = []
+
+
+def test_every_row_is_handed_on_with_its_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(trackers.TRACKERS, "wandb", (Recorded, "json"))
+    run = hogwild.train("CartPole-v1", runs=str(tmp_path), steps=1000, track="wandb", **SMALL)
+    (tracker,) = Recorded.made
+    assert [row for row, _ in tracker.rows] == run.metrics()
+    assert all(row["progress/steps"] == step for row, step in tracker.rows)
+    assert tracker.settings["env"] == "CartPole-v1"
+    assert tracker.closed
+
+
+def test_trouble_is_said_once_and_training_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = lambda folder, settings: Recorded(folder, settings, fail_at=2)  # noqa: E731
+    monkeypatch.setitem(trackers.TRACKERS, "mlflow", (failing, "json"))
+    run = hogwild.train("CartPole-v1", runs=str(tmp_path), steps=1000, track="mlflow", **SMALL)
+    assert run.status["state"] == "finished"
+    assert run.folder.log.read_text().count("--track mlflow: ConnectionError: the network is down") == 1
+    assert len(Recorded.made[0].rows) == 2
+
+
+def test_a_missing_package_is_named_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(trackers.TRACKERS, "trackio", (Recorded, "surely_not_installed"))
+    assert cli.run(["train", "CartPole-v1", "--track", "trackio", "--runs", str(tmp_path), "--quiet"]) == 2
+    assert "pip install 'hogwild[trackio]'" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def folder_of(tmp_path: Path) -> Any:
+    from hogwild.runs.folder import RunFolder
+
+    path = tmp_path / "a run"
+    path.mkdir()
+    return RunFolder(path)
+
+
+def test_weights_and_biases_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import wandb
+
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    folder = folder_of(tmp_path)
+    tracker = trackers.WandbTracker(folder, {"env": "CartPole-v1"})
+    tracker.log({"progress/steps": 5.0, "loss/value": 0.5}, 5)
+    tracker.close()
+    wandb.teardown()  # its own process writes the file, and may still be at it; at the end of a program this happens by itself
+    (record,) = (folder.path / "wandb").glob("offline-run-*/run-a-run.wandb")
+    assert b"loss/value" in record.read_bytes()
+
+
+def test_mlflow_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # a database needs the whole of MLflow, files do not
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", (tmp_path / "mlruns").as_uri())
+    folder = folder_of(tmp_path)
+    for step in (5, 6):  # the second time it is resumed
+        tracker = trackers.MLflowTracker(folder, {"env": "CartPole-v1"})
+        tracker.log({"loss/value": step / 10}, step)
+        tracker.close()
+    from mlflow import MlflowClient
+
+    client = MlflowClient()
+    history = client.get_metric_history(tracker.id, "loss/value")
+    assert [(each.step, each.value) for each in history] == [(5, 0.5), (6, 0.6)]
+    run = client.get_run(tracker.id)
+    assert run.data.params == {"env": "CartPole-v1"}
+    assert run.info.run_name == "a run"
+    assert run.info.status == "FINISHED"
+
+
+def test_trackio_is_called_as_it_wants_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its package brings a web server of its own, too heavy for a test; this checks our calls against its interface."""
+    calls: list[tuple[str, Any]] = []
+    fake = types.SimpleNamespace(
+        init=lambda **named: calls.append(("init", named)),
+        log=lambda row, step: calls.append(("log", (row, step))),
+        finish=lambda: calls.append(("finish", None)),
+    )
+    monkeypatch.setitem(sys.modules, "trackio", fake)  # type: ignore[arg-type]
+    tracker = trackers.TrackioTracker(folder_of(tmp_path), {"env": "CartPole-v1"})
+    tracker.log({"loss/value": 0.5}, 5)
+    tracker.close()
+    assert [name for name, _ in calls] == ["init", "log", "finish"]
+    assert calls[0][1]["name"] == "a run"
+    assert calls[1][1] == ({"loss/value": 0.5}, 5)
