@@ -9,6 +9,7 @@ from torch import Tensor
 
 from hogwild.envs.batch import EnvBatch, Step
 from hogwild.maths import categorical
+from hogwild.maths.persistence import hold, spread
 from hogwild.policies.policy import Policy
 from hogwild.rollout import Played, Rollout
 
@@ -40,6 +41,7 @@ class Actor:
         seed: int,
         reward_scale: float = 1.0,
         reward_clip: float = 0.0,
+        persistence: float = 0.0,
     ) -> None:
         self.policy = policy
         self.batch = batch
@@ -47,6 +49,8 @@ class Actor:
         self.reward_scale = reward_scale
         self.reward_clip = reward_clip
         self.generator = torch.Generator().manual_seed(seed)
+        self.persistence = spread(persistence, batch.num_envs)
+        self.draws = torch.zeros(batch.num_envs)  # by which the last actions were taken
         n, t, device = batch.num_envs, rollout_steps, policy.device
         dtype = getattr(torch, batch.spec.observation_dtype)
         self.observations = torch.zeros(t + 1, n, *batch.spec.observation_shape, dtype=dtype, device=device)
@@ -80,7 +84,7 @@ class Actor:
         self.first[0] = self.first[self.steps]
         self.state = self.policy.renew_dropout(self.state, self.generator)
         start_state = self.state.clone()
-        uniform = torch.rand(self.steps, self.batch.num_envs, generator=self.generator).to(self.policy.device)
+        uniform = self._draw().to(self.policy.device)
         self.episodes = []
         is_watched = self.onlooker is not None and self.onlooker.is_there()
         with torch.no_grad():
@@ -110,6 +114,16 @@ class Actor:
             played=(Played(version, began),),
             episodes=tuple(self.episodes),
         )
+
+    def _draw(self) -> Tensor:
+        """Random numbers that decide all actions of a rollout, [T, N]."""
+        fresh = torch.rand(self.steps, self.batch.num_envs, generator=self.generator)
+        if not self.persistence.any():
+            return fresh
+        kept = torch.rand(fresh.shape, generator=self.generator) < self.persistence
+        held = hold(fresh, kept, self.draws)
+        self.draws = held[-1].clone()
+        return held
 
     def _act(self, t: int, uniform: Tensor) -> Tensor:
         out = self.policy(self.observations[t : t + 1], self.state, self.first[t : t + 1])
@@ -182,6 +196,7 @@ class Actor:
             "first": self.first[self.steps].cpu().numpy(),
             "memory": self.state.cpu().numpy(),
             "random": self.generator.get_state().numpy(),
+            "draws": self.draws.numpy(),
             "returns": self.returns,
             "lengths": self.lengths,
         }
@@ -193,5 +208,7 @@ class Actor:
         self.first[self.steps].copy_(torch.from_numpy(saved["first"]))
         self.state = torch.from_numpy(saved["memory"]).to(self.policy.device)
         self.generator.set_state(torch.from_numpy(saved["random"]))
+        if "draws" in saved:  # runs of before have none, and need none
+            self.draws = torch.from_numpy(saved["draws"]).clone()
         self.returns = saved["returns"].copy()
         self.lengths = saved["lengths"].copy()

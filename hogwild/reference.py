@@ -62,7 +62,8 @@ def find_reference(resolved: Resolved) -> Reference | None:
     if not file.is_file():
         return None
     content = json.loads(file.read_text(encoding="utf-8"))
-    if content["agent"] != describe_agent(resolved.settings):
+    # Settings that are newer than the reference had their defaults then.
+    if describe_agent(Settings()) | content["agent"] != describe_agent(resolved.settings):
         return None
     columns = {name: tuple(content[name]) for name in ("steps", "low", "middle", "high")}
     return Reference(**columns, seeds=content["seeds"])

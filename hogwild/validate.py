@@ -11,7 +11,7 @@ AT_LEAST_1 = (
     *("slots", "accumulate", "pull_every", "updaters", "batch_rollouts"),
 )
 FRACTIONS = ("discount", "gae_lambda", "rms_decay", "entropy_final", "learning_rate_final")
-BELOW_1 = ("beta1", "beta2", "sticky", "dropout")
+BELOW_1 = ("beta1", "beta2", "sticky", "dropout", "persistence")
 POSITIVE = ("clip", "rho_max", "c_max", "learning_rate", "epsilon", "checkpoint_seconds", "log_seconds", "reward_scale")
 NOT_NEGATIVE = (
     *("entropy", "value_coef", "max_grad_norm", "value_clip", "max_kl", "max_lag", "steps", "minutes", "workers"),

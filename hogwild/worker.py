@@ -45,6 +45,7 @@ class Worker:
             seed=seeds[0],
             reward_scale=settings.environment.reward_scale,
             reward_clip=plan.reward_clip(settings.environment),
+            persistence=of_worker(settings.objective.persistence, rank),
         )
         self.batch.load_carried(list(carried))
         self.actor.reset(seeds[1:])

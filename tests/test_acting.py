@@ -244,3 +244,22 @@ def test_the_seed_decides_the_actions() -> None:
 
     assert actions(0) == actions(0)
     assert actions(0) != actions(1)
+
+
+def test_draws_that_last_are_carried_over_borders_of_rollouts_and_checkpoints() -> None:
+    def new_actor() -> Actor:
+        batch = GymnasiumBatch("CartPole-v1", lambda: gymnasium.make("CartPole-v1"), 3)
+        torch.manual_seed(0)
+        actor = Actor(Policy(batch.spec, PolicySettings()), batch, 4, seed=0, persistence=0.99)
+        actor.reset([1, 2, 3])
+        return actor
+
+    actor = new_actor()
+    first = actor.collect(0).actions.clone()
+    saved = actor.save()
+    assert saved is not None
+    second = actor.collect(1).actions.clone()
+    assert first[-1, 2] == second[0, 2]  # the last environment does what it did before
+    other = new_actor()
+    other.load(saved)
+    assert torch.equal(other.collect(1).actions, second)

@@ -1,14 +1,9 @@
 /** What the doctor says, how the run was made, and its log. */
 
-import { useAnswer } from "./server";
-import type { Details, Visit } from "./types";
-import { count } from "./words";
+import { Findings, type Consultation } from "./Doctor";
+import type { Details } from "./types";
 
-const ROUND = 20_000; // milliseconds between two visits of the doctor
-
-export function Log({ details, again }: { details: Details; again: string }) {
-  const name = details.summary.name;
-  const { answer: visit, error } = useAnswer<Visit>(`/api/runs/${encodeURIComponent(name)}/doctor`, again, ROUND);
+export function Log({ details, doctor: { visit, error } }: { details: Details; doctor: Consultation }) {
   const { meta } = details;
   const facts: [string, string][] = [
     ["command", meta.command ?? "–"],
@@ -24,13 +19,7 @@ export function Log({ details, again }: { details: Details; again: string }) {
       {!visit && !error && <p class="soft">Examining …</p>}
       {(visit?.why || error) && <p>Not examined: {visit?.why || error}</p>}
       {visit && !visit.why && visit.findings.length === 0 && <p>Nothing looks wrong.</p>}
-      <ul class="findings">
-        {visit?.findings.map((finding) => (
-          <li key={finding.rule}>
-            <strong>{finding.rule}</strong> since step {count(finding.step)}: {finding.what}. <em>Try {finding.advice}.</em>
-          </li>
-        ))}
-      </ul>
+      <Findings visit={visit} />
       <h2>How it was made</h2>
       <dl class="made">
         {facts.map(([what, value]) => (

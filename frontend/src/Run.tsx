@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import { address, usePlace } from "./address";
 import { Checkpoints } from "./Checkpoints";
 import { CurveControls, Legend, Panels, panelOf, type Panel } from "./Curves";
+import { Remarks, useDoctor } from "./Doctor";
 import { Link } from "./Link";
 import { Live } from "./Live";
 import { Log } from "./Log";
@@ -22,6 +23,7 @@ export function Run({ name, runs }: { name: string; runs: Row[] | null }) {
   const row = runs?.find((each) => each.name === name);
   const again = row ? `${row.state} ${row.steps} ${row.results}` : "";
   const { answer, error } = useAnswer<Details>(`/api/runs/${encodeURIComponent(name)}`, again);
+  const doctor = useDoctor(name, again);
   if (error) return <p class="error" role="alert">{error} <Link to="/">All runs</Link></p>;
   if (!answer || answer.summary.name !== name) return <p class="soft">Reading {name} …</p>;
   const summary = row ?? answer.summary;
@@ -40,6 +42,7 @@ export function Run({ name, runs }: { name: string; runs: Row[] | null }) {
           <Fact name="steps/s" value={figure(answer.latest["speed/steps_per_second"])} />
         </dl>
       </header>
+      <Remarks visit={doctor.visit} />
       <nav class="tabs" aria-label="parts of the run">
         {TABS.map((each) => (
           <Link key={each} to={address(place.path, { tab: each === "curves" ? null : each }, place.query)} aria-current={each === tab ? "page" : undefined}>
@@ -52,7 +55,7 @@ export function Run({ name, runs }: { name: string; runs: Row[] | null }) {
       {tab === "live" && <Live name={name} details={answer} isTraining={summary.state === "training"} />}
       {tab === "settings" && <Settings details={answer} runs={runs ?? []} />}
       {tab === "checkpoints" && <Checkpoints details={answer} />}
-      {tab === "log" && <Log details={answer} again={again} />}
+      {tab === "log" && <Log details={answer} doctor={doctor} />}
     </>
   );
 }

@@ -114,6 +114,9 @@ class ObjectiveSettings:
     """Weight of the policy's entropy, in nats."""
     entropy_final: float = 1.0
     """Fraction of the entropy weight left when the schedule ends."""
+    persistence: tuple[float, ...] = (0.0,)
+    """Exploring that lasts: the chance that a step is decided by the same random draw as the one before. So high in the
+    last environment of a worker, 0 in the first, and between in those between."""
     value_coef: tuple[float, ...] = (0.5,)
     """Weight of the value error."""
     value_loss: Literal["squared", "huber"] = "squared"

@@ -83,7 +83,7 @@ def test_weights_and_biases_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     tracker = trackers.WandbTracker(folder, {"env": "CartPole-v1"})
     tracker.log({"progress/steps": 5.0, "loss/value": 0.5}, 5)
     tracker.close()
-    wandb.teardown()  # its own process writes the file, and may still be at it; at the end of a program this happens by itself
+    wandb.teardown()  # waits for the process that writes the file, as the end of a program does
     (record,) = (folder.path / "wandb").glob("offline-run-*/run-a-run.wandb")
     assert b"loss/value" in record.read_bytes()
 

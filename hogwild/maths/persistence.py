@@ -1,0 +1,31 @@
+"""Exploring that lasts: random draws that several steps in a row share.
+
+An action is drawn by comparing one number in [0, 1) with the cumulative probabilities. Where steps share the number,
+an agent that has not made up its mind does the same thing for a while, and gets somewhere; where it has, nothing
+changes. Each number by itself is still uniform, so at every single step actions follow the policy exactly, and its
+recorded log-probabilities are right. The idea is that of coloured noise (arXiv:2312.11091), for discrete actions.
+"""
+
+import torch
+from torch import Tensor
+
+
+def spread(persistence: float, envs: int) -> Tensor:
+    """The chance of each environment to keep its draw, [N]: from 0 to `persistence`, which a single one has itself.
+
+    >>> spread(0.9, 4).tolist()
+    [0.0, 0.30000001192092896, 0.6000000238418579, 0.8999999761581421]
+    """
+    return torch.linspace(0.0, persistence, envs) if envs > 1 else torch.full((envs,), persistence)
+
+
+def hold(fresh: Tensor, kept: Tensor, last: Tensor) -> Tensor:
+    """Draws, [T, N], of which those that are `kept` repeat the one before; before the first there was `last`, [N].
+
+    >>> hold(torch.tensor([[0.1], [0.2], [0.3]]), torch.tensor([[True], [False], [True]]), torch.tensor([0.9])).tolist()
+    [[0.8999999761581421], [0.20000000298023224], [0.20000000298023224]]
+    """
+    held = torch.empty_like(fresh)
+    for t in range(len(fresh)):
+        held[t] = last = torch.where(kept[t], last, fresh[t])
+    return held
