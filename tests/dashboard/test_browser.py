@@ -1,6 +1,8 @@
 """Every page in a real browser: what it shows is what the runs say, it reacts, and it complains of nothing."""
 
+import json
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 import hogwild
 from tests.dashboard.conftest import Server, serving
@@ -132,6 +135,19 @@ def test_speed_log_and_doctor(server: Server, open_page: Open) -> None:
     assert "CartPole-v1" in page.locator("main").inner_text()
 
 
+def test_the_doctor_speaks_up_whatever_part_is_looked_at(tmp_path: Path, runs: Path, open_page: Open) -> None:
+    ill = tmp_path / "runs" / "ill"
+    shutil.copytree(runs / "cart-0", ill)
+    rows = [json.loads(line) for line in (ill / "metrics.jsonl").read_text().splitlines()]
+    rows = [row | {"policy/entropy": 0.001} for row in rows]
+    (ill / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with serving("dashboard", "--runs", str(tmp_path / "runs")) as server:
+        page = open_page(home(server, "/run/ill?tab=settings"))
+        page.get_by_text(re.compile("^The doctor has")).click()
+        page.get_by_text("entropy-collapsed").wait_for()
+        page.close()  # before the server ends, of which it would complain
+
+
 def test_a_checkpoint_is_evaluated_and_filmed_by_buttons(server: Server, open_page: Open) -> None:
     page = open_page(home(server, "/run/cart-0?tab=checkpoints"))
     page.get_by_label("games").fill("2")
@@ -166,8 +182,6 @@ def training(runs: Path) -> Iterator[str]:
     yield "now"
     process.terminate()
     process.wait(30)
-    import shutil
-
     shutil.rmtree(runs / "now")
 
 
@@ -230,13 +244,17 @@ def test_a_phone_in_both_themes(server: Server, open_page: Open, path: str, them
         "() => getComputedStyle(document.documentElement).backgroundColor.match(/\\d+/g).map(Number)[0] > 128"
     )
     assert light == (theme == "light")
-    unnamed = page.evaluate(
-        """() => [...document.querySelectorAll("a, button, input, select, img, [role=img], meter, progress")]
-            .filter(e => !(e.innerText?.trim() || e.getAttribute("aria-label") || e.alt || e.tagName == "PROGRESS"
-                || e.labels?.[0]?.innerText.trim() || e.closest("label")?.textContent.trim()))
-            .map(e => e.outerHTML.slice(0, 80))"""
-    )
-    assert unnamed == []
+
+
+@pytest.mark.parametrize("path", [*PATHS, "/run/pong?tab=live", "/nowhere"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_barriers(server: Server, open_page: Open, path: str, theme: str) -> None:
+    """Axe's rules: names, roles, contrast, order of headings, and some sixty more."""
+    page = open_page(home(server, path), color_scheme=theme)
+    page.locator("main h1, main p").first.wait_for()
+    page.wait_for_timeout(1500)  # the doctor comes a second later
+    found = Axe().run(page).response["violations"]
+    assert [(each["id"], [node["html"][:120] for node in each["nodes"]]) for each in found] == []
 
 
 def test_everything_can_be_reached_by_keyboard(server: Server, open_page: Open) -> None:
@@ -256,8 +274,6 @@ def test_everything_can_be_reached_by_keyboard(server: Server, open_page: Open) 
 
 
 def test_a_hostile_name_is_text_and_nothing_else(tmp_path: Path, runs: Path, open_page: Open) -> None:
-    import shutil
-
     name = "<img src=x onerror=alert(1)>"
     shutil.copytree(runs / "cart-0", tmp_path / "runs" / name)
     with serving("dashboard", "--runs", str(tmp_path / "runs")) as server:
