@@ -49,7 +49,7 @@ class Actor:
         self.reward_scale = reward_scale
         self.reward_clip = reward_clip
         self.generator = torch.Generator().manual_seed(seed)
-        self.persistence = spread(persistence, batch.num_envs)
+        self.persist(persistence)
         self.draws = torch.zeros(batch.num_envs)  # by which the last actions were taken
         n, t, device = batch.num_envs, rollout_steps, policy.device
         dtype = getattr(torch, batch.spec.observation_dtype)
@@ -75,6 +75,10 @@ class Actor:
         """Start all environments, each with its own seed."""
         self.observations[self.steps].copy_(torch.from_numpy(self.batch.reset(seeds)))
         self.first[self.steps] = True
+
+    def persist(self, persistence: float) -> None:
+        """From now on draws last so long: see `hogwild.maths.persistence`."""
+        self.persistence = spread(persistence, self.batch.num_envs)
 
     def collect(self, version: int) -> Rollout:
         """Play T steps in every environment; the last observation of one rollout is the first of the next."""

@@ -10,7 +10,7 @@ AT_LEAST_1 = (
     *("envs", "rollout_steps", "image_size", "frame_stack", "memory_size", "keep_checkpoints", "minibatches", "epochs"),
     *("slots", "accumulate", "pull_every", "updaters", "batch_rollouts"),
 )
-FRACTIONS = ("discount", "gae_lambda", "rms_decay", "entropy_final", "learning_rate_final")
+FRACTIONS = ("discount", "gae_lambda", "rms_decay", "entropy_final", "persistence_final", "learning_rate_final")
 BELOW_1 = ("beta1", "beta2", "sticky", "dropout", "persistence")
 POSITIVE = ("clip", "rho_max", "c_max", "learning_rate", "epsilon", "checkpoint_seconds", "log_seconds", "reward_scale")
 NOT_NEGATIVE = (
@@ -82,7 +82,9 @@ def _each(name: str, values: object, fits: Callable[[float], bool], rule: str) -
 
 
 def _contradictions(settings: Settings) -> Iterator[str]:
-    scheduled = settings.optimizer.learning_rate_final != 1.0 or settings.objective.entropy_final != 1.0
+    objective = settings.objective
+    fractions = (settings.optimizer.learning_rate_final, objective.entropy_final, objective.persistence_final)
+    scheduled = any(fraction != 1.0 for fraction in fractions)
     ends = settings.optimizer.schedule_steps or settings.run.steps
     if scheduled and not ends:
         yield "A schedule needs an end: give --schedule-steps or --steps."

@@ -14,7 +14,8 @@ from hogwild.envs.ids import plan_env
 from hogwild.envs.make import make_batch
 from hogwild.learning import GradientComputer
 from hogwild.lesson import learn
-from hogwild.link import Link, PictureSums
+from hogwild.link import Link, PictureSums, Pulled
+from hogwild.maths.schedules import linear
 from hogwild.objectives import make_objective
 from hogwild.policies.flat import FlatLayout
 from hogwild.policies.policy import Policy
@@ -45,7 +46,6 @@ class Worker:
             seed=seeds[0],
             reward_scale=settings.environment.reward_scale,
             reward_clip=plan.reward_clip(settings.environment),
-            persistence=of_worker(settings.objective.persistence, rank),
         )
         self.batch.load_carried(list(carried))
         self.actor.reset(seeds[1:])
@@ -57,7 +57,15 @@ class Worker:
             0.0 if settings.execution.exchange == "barrier" else of_worker(settings.objective.max_grad_norm, rank),
             seed=seeds[0] + 1,
         )
+        chosen = settings.objective
+        self.persistence = (of_worker(chosen.persistence, rank), chosen.persistence_final)
+        self.schedule_steps = settings.optimizer.schedule_steps
         self.keeps_normalising = settings.environment.normalise == "running" and self.policy.picture_layer is not None
+
+    def play(self, pulled: Pulled) -> Rollout:
+        """A rollout with the weights that were pulled."""
+        self.actor.persist(linear(*self.persistence, self.schedule_steps, pulled.step))
+        return self.actor.collect(pulled.version)
 
     def save(self) -> dict[str, Any] | None:
         """Everything needed to play on exactly from here, if the environments allow it."""
@@ -100,7 +108,7 @@ def run_worker(
         while not enough():
             yield Turn.IDLE
             pulled = yield from door.pull(worker.flat)
-            rollout = worker.actor.collect(pulled.version)
+            rollout = worker.play(pulled)
             news = Report(worker.rank, rollout.steps, episodes=list(rollout.episodes))
             news.take({"reward/mean": rollout.rewards.mean().item()})
             if not pulled.ready or worker.keeps_normalising:

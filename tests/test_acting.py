@@ -11,8 +11,11 @@ from torch import Tensor, nn
 from hogwild.acting import Actor
 from hogwild.config.settings import PolicySettings
 from hogwild.envs.gymnasium_batch import GymnasiumBatch
+from hogwild.link import Pulled
 from hogwild.policies.policy import Output, Policy
+from hogwild.resolve import layer, resolve
 from hogwild.rollout import Rollout
+from hogwild.worker import Worker
 
 
 class Counting(gymnasium.Env[np.ndarray, np.int64]):
@@ -263,3 +266,11 @@ def test_draws_that_last_are_carried_over_borders_of_rollouts_and_checkpoints() 
     other = new_actor()
     other.load(saved)
     assert torch.equal(other.collect(1).actions, second)
+
+
+def test_persistence_fades_as_scheduled() -> None:
+    settings = layer("CartPole-v1", persistence=0.8, persistence_final=0.0, schedule_steps=100, envs=3)
+    worker = Worker(resolve(settings).settings, rank=0)
+    for step, last in ((0, 0.8), (50, 0.4), (100, 0.0), (200, 0.0)):
+        worker.play(Pulled(version=0, step=step, ready=True))
+        torch.testing.assert_close(worker.actor.persistence, torch.tensor([0.0, last / 2, last]))

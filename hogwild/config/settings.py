@@ -117,6 +117,8 @@ class ObjectiveSettings:
     persistence: tuple[float, ...] = (0.0,)
     """Exploring that lasts: the chance that a step is decided by the same random draw as the one before. So high in the
     last environment of a worker, 0 in the first, and between in those between."""
+    persistence_final: float = 1.0
+    """Fraction of the persistence left when the schedule ends."""
     value_coef: tuple[float, ...] = (0.5,)
     """Weight of the value error."""
     value_loss: Literal["squared", "huber"] = "squared"
@@ -154,7 +156,7 @@ class OptimizerSettings:
     learning_rate_final: float = 1.0
     """Fraction of the learning rate left when the schedule ends (1: constant)."""
     schedule_steps: int = 0
-    """Step at which the schedules of learning rate and entropy end (0: at --steps)."""
+    """Step at which the schedules of learning rate, entropy and persistence end (0: at --steps)."""
     beta1: float = 0.9
     """Decay of the mean of gradients (adam, amsgrad, nadam)."""
     beta2: float = 0.999
