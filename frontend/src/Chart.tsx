@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import { figure } from "./words";
+import { figure, ticks } from "./words";
 
 export interface Line {
   label: string;
@@ -69,8 +69,7 @@ function options(props: Props, width: number, hooks: uPlot.Hooks.Arrays): uPlot.
   const ink = css("--ink-soft");
   const grid = { stroke: css("--grid"), width: 1 };
   const font = "12px system-ui, sans-serif";
-  const short = (_: uPlot, values: (number | null)[]) =>
-    values.map((v) => (v === null ? "" : Math.abs(v) >= 1e6 ? `${Number((v / 1e6).toPrecision(4))}M` : Math.abs(v) >= 1e4 ? `${v / 1e3}k` : figure(v)));
+  const short = (_: uPlot, values: (number | null)[]) => ticks(values);
   const series: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
   for (const line of props.lines) {
@@ -86,7 +85,7 @@ function options(props: Props, width: number, hooks: uPlot.Hooks.Arrays): uPlot.
     width,
     height: props.height ?? 220,
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 18, 0, 0], // on the right, room for half of the last number on the axis
     cursor: { drag: { x: true, y: false, setScale: false }, points: { size: 6 }, sync: { key: "curves", filters: { pub: follows, sub: follows } } },
     scales: {
       x: { time: false, distr: props.logX ? 3 : 1 },

@@ -39,7 +39,7 @@ export function Checkpoints({ details }: { details: Details }) {
           <table>
             <thead>
               <tr>
-                {["step", "MB", "evaluations", ""].map((title) => (
+                {["step", "MB", "evaluations", "do"].map((title) => (
                   <th key={title} scope="col">{title}</th>
                 ))}
               </tr>

@@ -24,8 +24,17 @@ function Watching({ path }: { path: string }) {
   }, [name, path]);
   return (
     <Frame note={live ? "live" : "not connected"}>
-      {name ? <Run key={name} name={name} runs={runs} /> : path === "/compare" ? <Compare runs={runs} /> : path === "/" ? <Runs runs={runs} /> : <p>There is nothing here. <Link to="/">All runs</Link></p>}
+      {name ? <Run key={name} name={name} runs={runs} /> : path === "/compare" ? <Compare runs={runs} /> : path === "/" ? <Runs runs={runs} /> : <Nothing />}
     </Frame>
+  );
+}
+
+function Nothing() {
+  return (
+    <>
+      <h1>There is nothing here</h1>
+      <p><Link to="/">All runs</Link></p>
+    </>
   );
 }
 
@@ -33,11 +42,11 @@ function Frame({ children, note }: { children: preact.ComponentChildren; note: s
   return (
     <>
       <a class="skip" href="#main">Skip to the content</a>
-      <div class="top">
+      <header class="top">
         <Link to="/" class="brand">Hogwild</Link>
         {note && <span class={`note ${note === "live" ? "on" : ""}`} role="status">{note}</span>}
         <Theme />
-      </div>
+      </header>
       <main id="main">{children}</main>
     </>
   );
