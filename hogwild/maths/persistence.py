@@ -13,8 +13,8 @@ from torch import Tensor
 def spread(persistence: float, envs: int) -> Tensor:
     """The chance of each environment to keep its draw, [N]: from 0 to `persistence`, which a single one has itself.
 
-    >>> spread(0.9, 4).tolist()
-    [0.0, 0.30000001192092896, 0.6000000238418579, 0.8999999761581421]
+    >>> spread(0.75, 4).tolist()
+    [0.0, 0.25, 0.5, 0.75]
     """
     return torch.linspace(0.0, persistence, envs) if envs > 1 else torch.full((envs,), persistence)
 
@@ -22,8 +22,9 @@ def spread(persistence: float, envs: int) -> Tensor:
 def hold(fresh: Tensor, kept: Tensor, last: Tensor) -> Tensor:
     """Draws, [T, N], of which those that are `kept` repeat the one before; before the first there was `last`, [N].
 
-    >>> hold(torch.tensor([[0.1], [0.2], [0.3]]), torch.tensor([[True], [False], [True]]), torch.tensor([0.9])).tolist()
-    [[0.8999999761581421], [0.20000000298023224], [0.20000000298023224]]
+    >>> kept = torch.tensor([[True], [False], [True]])
+    >>> hold(torch.tensor([[0.25], [0.5], [0.75]]), kept, last=torch.tensor([0.0])).flatten().tolist()
+    [0.0, 0.5, 0.5]
     """
     held = torch.empty_like(fresh)
     for t in range(len(fresh)):

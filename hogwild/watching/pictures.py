@@ -6,7 +6,8 @@ import zlib
 import numpy as np
 
 CHUNK = 4096  # characters of one message to kitty
-LEVELS = 6  # of each colour in sixels
+MOST_COLOURS = 256  # that a terminal with sixels can be trusted to know at once
+LEVELS = 6  # of each colour, where there are more
 
 
 def resize(picture: np.ndarray, height: int, width: int) -> np.ndarray:
@@ -68,20 +69,32 @@ def sixel(picture: np.ndarray, height: int, width: int) -> str:
     >>> sixel(np.zeros((6, 2, 3), dtype=np.uint8), 6, 2)
     '\\x1bPq"1;1;2;6#0;2;0;0;0#0!2~-\\x1b\\\\'
     """
-    small = resize(picture, height, width).astype(np.int32)
-    levels = (small * (LEVELS - 1) + 127) // 255
-    colours = (levels[..., 0] * LEVELS + levels[..., 1]) * LEVELS + levels[..., 2]
+    palette, colours = _palette(resize(picture, height, width))
     parts = [f'\x1bPq"1;1;{width};{height}']
-    for colour in np.unique(colours):
-        red, green, blue = colour // LEVELS**2, colour // LEVELS % LEVELS, colour % LEVELS
-        share = 100 // (LEVELS - 1)
-        parts.append(f"#{colour};2;{red * share};{green * share};{blue * share}")
+    for number, colour in enumerate(palette.tolist()):
+        red, green, blue = (round(value * 100 / 255) for value in (colour >> 16, colour >> 8 & 255, colour & 255))
+        parts.append(f"#{number};2;{red};{green};{blue}")
     for top in range(0, height, 6):
         band = colours[top : top + 6]
         bits = (1 << np.arange(len(band)))[:, None]
         rows = [f"#{colour}" + _runs(((band == colour) * bits).sum(0) + 63) for colour in np.unique(band)]
         parts.append("$".join(rows) + "-")
     return "".join(parts) + "\x1b\\"
+
+
+def _palette(picture: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Colours, and which of them each pixel has. Those of an Atari are few enough to be kept; others are rounded."""
+
+    def colours_of(pixels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        red, green, blue = np.moveaxis(pixels.astype(np.int32), -1, 0)
+        found, which = np.unique(red << 16 | green << 8 | blue, return_inverse=True)
+        return found, which.reshape(red.shape)
+
+    found, which = colours_of(picture)
+    if len(found) <= MOST_COLOURS:
+        return found, which
+    step = 255 // (LEVELS - 1)
+    return colours_of((picture.astype(np.int32) + step // 2) // step * step)
 
 
 def _runs(codes: np.ndarray) -> str:

@@ -73,11 +73,12 @@ def read_sixel(text: str, height: int, width: int) -> np.ndarray:
     return picture
 
 
-def test_sixels_paint_every_pixel_once_and_nearly_in_its_colour() -> None:
-    picture = RANDOM.integers(0, 256, (14, 9, 3), dtype=np.uint8)  # two bands and a bit
-    read = read_sixel(sixel(picture, 14, 9), 14, 9)
+@pytest.mark.parametrize(("shape", "off"), [((14, 9), 2), ((26, 20), 28)])  # percents; half of one of five steps
+def test_sixels_paint_every_pixel_once_and_few_colours_as_they_are(shape: tuple[int, int], off: int) -> None:
+    picture = RANDOM.integers(0, 256, (*shape, 3), dtype=np.uint8)  # some bands and a bit
+    read = read_sixel(sixel(picture, *shape), *shape)
     assert (read >= 0).all()
-    assert np.abs(read * 2.55 - picture).max() <= 27, "half of one of five steps"
+    assert np.abs(read * 2.55 - picture).max() <= off
 
 
 def test_observations_become_pictures_or_do_not() -> None:
