@@ -57,6 +57,9 @@ def serve(
         print(f"{'':13}whoever has this address can see all runs, and start evaluations", flush=True)
     config = uvicorn.Config(
         Guard(make_app(Site(runs, sitting)), token, frozenset() if not token else own_names(host), port),
+        # Whatever else is installed: only h11 keeps to the limit below.
+        http="h11",
+        loop="asyncio",
         log_config=None,  # errors go to the terminal, as they come
         log_level="error",
         ws="none",
