@@ -1,5 +1,6 @@
 /** One picture of curves with bands, drawn by uPlot: drag to zoom, shift-drag to pan, double-click for all of it. */
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { figure, ticks } from "./words";
@@ -23,6 +24,7 @@ interface Props {
   title: string;
   unit?: string;
   meaning?: string;
+  legend?: ComponentChildren;
   axis: string;
   lines: Line[];
   range: Range | null;
@@ -185,6 +187,7 @@ export function Chart(props: Props) {
         <strong title={props.meaning}>{props.title}</strong>
         {props.unit && props.unit !== "1" && <span class="soft"> {props.unit}</span>}
         <output class="under" aria-hidden="true">{under}</output>
+        {props.legend}
       </figcaption>
       <div ref={frame} class="canvas" tabIndex={0} role="img" aria-label={spoken(props)} onKeyDown={keys} />
     </figure>

@@ -21,7 +21,7 @@ export function Compare({ runs }: { runs: Row[] | null }) {
   const metrics = [...known.filter((m) => FIRST.includes(m.name)), ...known.filter((m) => !FIRST.includes(m.name))];
   return (
     <>
-      <div class="bar"><h1>Compare</h1><Legend runs={names} /></div>
+      <div class="bar"><h1>Compare</h1><Legend names={names} /></div>
       <CurveControls>
         <label>
           <input type="checkbox" checked={place.query.get("seeds") === "together"} onChange={(e) => place.change({ seeds: e.currentTarget.checked ? "together" : null })} /> seeds together

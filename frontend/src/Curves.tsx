@@ -99,7 +99,7 @@ export function Panels({ runs, panels, again, reference }: Props) {
   return (
     <div class="panels">
       {panels.map((panel, number) => (
-        <Chart key={panel.title} {...panel} axis={by} lines={drawn[number] ?? []} range={shown} onRange={change} logX={place.query.get("logx") === "1"} logY={place.query.get("logy") === "1"} />
+        <Chart key={panel.title} {...panel} legend={panel.metrics.length > 1 && <Legend names={panel.metrics.map((metric) => metric.split("/").pop()!)} />} axis={by} lines={drawn[number] ?? []} range={shown} onRange={change} logX={place.query.get("logx") === "1"} logY={place.query.get("logy") === "1"} />
       ))}
     </div>
   );
@@ -124,12 +124,13 @@ function linesOf(panel: Panel, curves: Curve[], runs: string[], reference?: Deta
   return lines;
 }
 
-export function Legend({ runs }: { runs: string[] }) {
+/** Names in the order of the colours. */
+export function Legend({ names }: { names: string[] }) {
   return (
     <ul class="legend">
-      {runs.map((run, number) => (
-        <li key={run}>
-          <span class={`key line-${number % 8}`} /> {run}
+      {names.map((name, number) => (
+        <li key={name}>
+          <span class={`key line-${number % 8}`} /> {name}
         </li>
       ))}
     </ul>

@@ -95,7 +95,7 @@ function Learning({ details, again, runs }: { details: Details; again: string; r
         </label>
         {others.length > 0 && <button onClick={() => place.change({ with: null })}>Alone</button>}
       </CurveControls>
-      {others.length > 0 && <Legend runs={[name, ...others]} />}
+      {others.length > 0 && <Legend names={[name, ...others]} />}
       <Panels runs={[name, ...others]} panels={panels} again={again} reference={details.reference} />
     </>
   );
