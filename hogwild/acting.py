@@ -50,7 +50,7 @@ class Actor:
         self.reward_clip = reward_clip
         self.generator = torch.Generator().manual_seed(seed)
         self.persist(persistence)
-        self.draws = torch.zeros(batch.num_envs)  # by which the last actions were taken
+        self.draws: Tensor | None = None  # by which the last actions were taken, where they may last
         n, t, device = batch.num_envs, rollout_steps, policy.device
         dtype = getattr(torch, batch.spec.observation_dtype)
         self.observations = torch.zeros(t + 1, n, *batch.spec.observation_shape, dtype=dtype, device=device)
@@ -125,7 +125,7 @@ class Actor:
         if not self.persistence.any():
             return fresh
         kept = torch.rand(fresh.shape, generator=self.generator) < self.persistence
-        held = hold(fresh, kept, self.draws)
+        held = hold(fresh, kept, fresh[0] if self.draws is None else self.draws)
         self.draws = held[-1].clone()
         return held
 
@@ -194,13 +194,13 @@ class Actor:
         environments = self.batch.state()
         if environments is None:
             return None
-        return {
+        draws = {} if self.draws is None else {"draws": self.draws.numpy()}
+        return draws | {
             "environments": environments,
             "observations": self.observations[self.steps].cpu().numpy(),
             "first": self.first[self.steps].cpu().numpy(),
             "memory": self.state.cpu().numpy(),
             "random": self.generator.get_state().numpy(),
-            "draws": self.draws.numpy(),
             "returns": self.returns,
             "lengths": self.lengths,
         }
@@ -212,7 +212,6 @@ class Actor:
         self.first[self.steps].copy_(torch.from_numpy(saved["first"]))
         self.state = torch.from_numpy(saved["memory"]).to(self.policy.device)
         self.generator.set_state(torch.from_numpy(saved["random"]))
-        if "draws" in saved:  # runs of before have none, and need none
-            self.draws = torch.from_numpy(saved["draws"]).clone()
+        self.draws = torch.from_numpy(saved["draws"]).clone() if "draws" in saved else None
         self.returns = saved["returns"].copy()
         self.lengths = saved["lengths"].copy()

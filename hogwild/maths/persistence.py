@@ -2,8 +2,11 @@
 
 An action is drawn by comparing one number in [0, 1) with the cumulative probabilities. Where steps share the number,
 an agent that has not made up its mind does the same thing for a while, and gets somewhere; where it has, nothing
-changes. Each number by itself is still uniform, so at every single step actions follow the policy exactly, and its
-recorded log-probabilities are right. The idea is that of coloured noise (arXiv:2312.11091), for discrete actions.
+changes. The idea is that of coloured noise (arXiv:2312.11091), for discrete actions.
+
+It is a bias, taken on purpose. Each number by itself is uniform; but where an agent has got to says something about the
+number that it holds, so that what it does there is not quite what its policy says. And since more of the same follows,
+an action is credited with what going on with it brings. Both end when persistence has faded.
 """
 
 import torch

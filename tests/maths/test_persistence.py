@@ -27,7 +27,8 @@ def test_environments_range_from_none_to_all_of_it() -> None:
     torch.testing.assert_close(repeated, spread(0.9, 4), atol=0.01, rtol=0)
 
 
-def test_single_steps_still_follow_the_policy() -> None:
+def test_where_nothing_is_seen_single_steps_follow_the_policy() -> None:
+    """In general they do not quite: what is seen hangs on the draws of before."""
     probabilities = torch.tensor([0.1, 0.6, 0.3])
     generator = torch.Generator().manual_seed(0)
     fresh, last = torch.rand(3, 100_000, generator=generator), torch.rand(100_000, generator=generator)
