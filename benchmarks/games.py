@@ -82,8 +82,8 @@ def table(results: dict[str, dict[str, Any]]) -> str:
             f"{found['steps']:,}",
             f"{found['steps_per_second']:,}",
             f"**{played['mean']:.1f}** ± {played['interval_95']:.1f}",
-            f"{used[2]:.0f}",
-            f"{used[-1]:.0f}",
+            f"{used[min(2, len(used) - 1)]:.0f}" if used else "–",
+            f"{used[-1]:.0f}" if used else "–",
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -114,8 +114,8 @@ def main() -> None:
     results: dict[str, dict[str, Any]] = json.loads(OUTPUT.read_text()) if OUTPUT.exists() else {}
     for game in [] if given.report else given.games:
         results[game] = measure(game, given.minutes, given.runs)
-        print(table(results), flush=True)
         OUTPUT.write_text(json.dumps(results, indent=1) + "\n")
+        print(table(results), flush=True)
     plot(results)
     for game, found in results.items():
         write_reference(game, [found])

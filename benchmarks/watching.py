@@ -22,7 +22,7 @@ from hogwild.live.mailbox import Inbox
 from hogwild.runs.folder import RunFolder, read_json
 
 OUTPUT = ROOT / "benchmarks" / "results" / "watching.json"
-TURNS, SECONDS, FORGOTTEN = 8, 15.0, 5.0  # a viewer is forgotten after four seconds
+TURNS, SECONDS, FORGOTTEN = 8, 30.0, 5.0  # a viewer is forgotten after four seconds
 
 
 def read_workers(folder: RunFolder) -> list[tuple[int, float]]:

@@ -59,9 +59,12 @@ class Closeup:
             with torch.no_grad(), contextlib.suppress(Exception):
                 writer.add_graph(self.policy, question, use_strict_trace=False)
 
-    def look(self, events: EventWriter, step: int) -> None:
-        """Go on looking on; when it is time, write what there is to see."""
+    def stay(self) -> None:
+        """Go on looking on: a viewer who says nothing for some seconds is forgotten."""
         self.inbox.look()
+
+    def look(self, events: EventWriter, step: int) -> None:
+        """When it is time, write what there is to see."""
         if time.monotonic() - self.looked < EVERY_SECONDS:
             return
         self.looked = time.monotonic()

@@ -3,8 +3,11 @@ stream."""
 
 import struct
 import zlib
+from typing import Any
 
 import numpy as np
+
+from hogwild.errors import EnvironmentFailed
 
 
 def png(picture: np.ndarray, level: int = 6) -> bytes:
@@ -21,6 +24,19 @@ def png(picture: np.ndarray, level: int = 6) -> bytes:
         struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
     )
     return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
+def as_screen(drawn: Any) -> np.ndarray:
+    """What an environment's render() gave, as a picture [height, width, 3] of bytes.
+
+    >>> as_screen(np.zeros((2, 2, 4))).shape
+    (2, 2, 3)
+    """
+    picture = np.asarray(drawn)
+    if drawn is None or picture.ndim not in (2, 3) or 0 in picture.shape:
+        raise EnvironmentFailed("its render() shows nothing")
+    shown = as_bytes(picture if picture.ndim == 3 else picture[..., None])
+    return shown[..., :3] if shown.shape[-1] >= 3 else np.repeat(shown[..., :1], 3, axis=-1)
 
 
 def as_colours(observation: np.ndarray, stacked: bool) -> np.ndarray | None:

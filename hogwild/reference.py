@@ -57,7 +57,7 @@ class Reference:
 
 def find_reference(resolved: Resolved) -> Reference | None:
     """The reference for a game, if there is one that was trained in the same way."""
-    name = f"{resolved.plan.rom or resolved.plan.id}-{resolved.settings.objective.objective}.json"
+    name = f"{resolved.plan.game}-{resolved.settings.objective.objective}.json"
     file = resources.files("hogwild.config").joinpath("references", name)
     if not file.is_file():
         return None

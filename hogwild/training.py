@@ -9,7 +9,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -18,7 +18,7 @@ from hogwild.closeup import Closeup
 from hogwild.config.settings import Settings
 from hogwild.display import Display, Outcome
 from hogwild.engines.engine import Engine
-from hogwild.errors import HogwildError
+from hogwild.errors import HogwildError, RunFolderError
 from hogwild.live.weights import WeightsOutbox
 from hogwild.progress import Progress
 from hogwild.resolve import Resolved, read_file, resolve
@@ -74,7 +74,7 @@ class Training:
         """Train until a stop rule, a signal or an error ends it; saves a checkpoint in each case."""
         writer = RunWriter(self.folder, self.resumed_at)
         writer.write_settings(self.settings.flat())
-        reason = ""
+        reason, failed = "", True
         try:
             with self._signals():
                 self.folder.clear_live()
@@ -84,7 +84,9 @@ class Training:
                 self.session.restore_workers()
                 reason = self._loop(writer)
                 self._take(self.engine.stop(), writer)
-                return self._finish(writer, reason)
+                outcome = self._finish(writer, reason)
+                failed = False
+                return outcome
         except HogwildError as error:
             self._fail(writer, error if error.details else error.with_details(traceback.format_exc()))
             raise
@@ -97,15 +99,19 @@ class Training:
             raise
         finally:
             self.engine.kill()
-            self.warn(self.tracking.close())
             shutil.rmtree(self.folder.live, ignore_errors=True)
             self.display.close()
+            if complaint := self.tracking.close(failed):  # last: somebody else's server may keep it waiting
+                with suppress(RunFolderError):
+                    self.folder.note(complaint)
 
     def _loop(self, writer: RunWriter) -> str:
         run = self.settings.run
         last_row = last_checkpoint = time.monotonic()
         while not (reason := self._reason_to_stop()):
             self._take(self.engine.poll(POLL_SECONDS), writer)
+            if self.closeup is not None:
+                self.closeup.stay()
             now = time.monotonic()
             row = None
             if self.progress.started is None:  # still building environments
@@ -114,8 +120,7 @@ class Training:
                 last_row = now
                 row = self._write_row(writer)
                 self.warn(*self.rounds.look(row))
-                if self.closeup is not None:
-                    writer.show(self.closeup.look, self.progress.steps)
+                self._look_closer(writer)
                 if self.live_weights.is_wanted():
                     self.live_weights.put(self.session.weights())
             if now - last_checkpoint >= run.checkpoint_seconds:
@@ -123,6 +128,15 @@ class Training:
                 last_checkpoint = time.monotonic()
             self.display.update(self.progress, row, self.engine.statuses)
         return reason
+
+    def _look_closer(self, writer: RunWriter) -> None:
+        if self.closeup is None:
+            return
+        try:
+            writer.show(self.closeup.look, self.progress.steps)
+        except Exception as error:  # an onlooker cannot end a training
+            self.closeup = None
+            self.warn(f"--detailed-logs: {type(error).__name__}: {error}. Training goes on without them.")
 
     def _take(self, reports: "list[Any]", writer: RunWriter) -> None:
         for report in reports:

@@ -1,7 +1,5 @@
 """Films of an agent at play: in colour, at the aspect ratio of the screen it was made for."""
 
-import os
-import tempfile
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -20,16 +18,10 @@ ATARI_FPS = 60
 FILM_SEEDS = 0xF11A
 
 
-# Environments that draw with pygame need no window, and what it prints is of no use.
-QUIET = {"SDL_VIDEODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1", "XDG_RUNTIME_DIR": tempfile.gettempdir()}
-
-
 def film(agent: Agent, path: Path, *, greedy: bool = False, epsilon: float = 0.0, seed: int = 0) -> tuple[float, int]:
     """Film one whole game to an MP4 file; answers its return and its number of frames."""
     if path.is_dir():
         raise RunFolderError(f"Cannot film to '{path}': that is a folder.")
-    for variable, value in QUIET.items():
-        os.environ.setdefault(variable, value)
     camera = Camera(path)
     plan = agent.plan.of_whole_games()
     settings = agent.settings.environment

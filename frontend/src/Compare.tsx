@@ -1,6 +1,6 @@
 /** Several runs in the same pictures. */
 
-import { usePlace } from "./address";
+import { splitNames, usePlace } from "./address";
 import { CurveControls, Legend, Panels, panelOf } from "./Curves";
 import { Link } from "./Link";
 import { useAnswer } from "./server";
@@ -10,7 +10,7 @@ const FIRST = ["episode/return", "episode/return_mean"];
 
 export function Compare({ runs }: { runs: Row[] | null }) {
   const place = usePlace();
-  const names = (place.query.get("runs") ?? "").split(",").filter(Boolean);
+  const names = splitNames(place.query.get("runs"));
   const { answer, error } = useAnswer<Details>(names.length ? `/api/runs/${encodeURIComponent(names[0])}` : null);
   const rows = (runs ?? []).filter((row) => names.includes(row.name));
   const again = rows.map((row) => `${row.state} ${row.steps}`).join(",");

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { usePlace, type Place } from "./address";
+import { joinNames, usePlace, type Place } from "./address";
 import { Chart, type Line, type Range } from "./Chart";
 import { useAnswer } from "./server";
 import type { Curve, Details, Metric } from "./types";
@@ -79,7 +79,7 @@ export function Panels({ runs, panels, again, reference }: Props) {
   const [shown, told, change] = useRange(place);
   const together = place.query.get("seeds") === "together";
   const query = useMemo(() => {
-    const words = new URLSearchParams({ runs: runs.join(","), metrics: panels.flatMap((p) => p.metrics).join(","), by, points: "600" });
+    const words = new URLSearchParams({ runs: joinNames(runs), metrics: panels.flatMap((p) => p.metrics).join(","), by, points: "600" });
     if (place.query.get("smooth")) words.set("smooth", place.query.get("smooth")!);
     if (place.query.get("logx") === "1") words.set("log", "1");
     if (together) words.set("seeds", "together");

@@ -25,7 +25,9 @@ export function Live({ name, details, isTraining }: { name: string; details: Det
   const spectator = useRef<number | null>(null);
 
   const base = `/api/runs/${encodeURIComponent(name)}`;
-  const path = view === "spectator" ? `${base}/spectator` : `${base}/worker/${view.slice(7)}`;
+  const [allowed, allow] = useState(!details.imports);
+  const held = view === "spectator" && !allowed;
+  const path = held ? null : view === "spectator" ? `${base}/spectator` : `${base}/worker/${view.slice(7)}`;
   const { open, error, retry } = useStream<Scene>(path, (heard) => {
     if (heard.spectator !== undefined) {
       spectator.current = heard.spectator;
@@ -81,7 +83,13 @@ export function Live({ name, details, isTraining }: { name: string; details: Det
         )}
       </div>
       {error && <p class="error" role="alert">{error} <button onClick={retry}>Try again</button></p>}
-      {!scene && !error && <p class="soft">{open ? "Waiting for the first moment …" : "Connecting …"}</p>}
+      {held && (
+        <p>
+          Its environment is in the module <code>{details.imports}</code>, which looking at a run does not import.{" "}
+          <button onClick={() => tell(`${base}/spectator`).then(() => allow(true))}>Import it and play</button>
+        </p>
+      )}
+      {!scene && !error && !held && <p class="soft">{open ? "Waiting for the first moment …" : "Connecting …"}</p>}
       {scene && (
         <div class="stage">
           <Screen scene={scene} />

@@ -1,7 +1,7 @@
 /** One run: where it stands, and its parts as tabs. */
 
 import { useMemo } from "preact/hooks";
-import { address, usePlace } from "./address";
+import { address, joinNames, splitNames, usePlace } from "./address";
 import { Checkpoints } from "./Checkpoints";
 import { CurveControls, Legend, Panels, panelOf, type Panel } from "./Curves";
 import { Remarks, useDoctor } from "./Doctor";
@@ -72,7 +72,7 @@ function Fact({ name, value }: { name: string; value: string }) {
 function Learning({ details, again, runs }: { details: Details; again: string; runs: Row[] }) {
   const place = usePlace();
   const name = details.summary.name;
-  const others = (place.query.get("with") ?? "").split(",").filter(Boolean);
+  const others = splitNames(place.query.get("with"));
   const panels = useMemo<Panel[]>(
     () =>
       Object.values(details.metrics)
@@ -86,7 +86,7 @@ function Learning({ details, again, runs }: { details: Details; again: string; r
       <CurveControls>
         <label>
           with{" "}
-          <select value="" onChange={(e) => place.change({ with: [...others, e.currentTarget.value].join(",") })}>
+          <select value="" onChange={(e) => place.change({ with: joinNames([...others, e.currentTarget.value]) })}>
             <option value="">another run …</option>
             {rest.map((row) => (
               <option key={row.name}>{row.name}</option>

@@ -1,7 +1,7 @@
 /** The table of runs. */
 
 import { useEffect, useRef } from "preact/hooks";
-import { address, usePlace } from "./address";
+import { address, joinNames, splitNames, usePlace } from "./address";
 import { Link } from "./Link";
 import { Spark } from "./Spark";
 import type { Row } from "./types";
@@ -36,7 +36,7 @@ export function Runs({ runs }: { runs: Row[] | null }) {
   const filter = useRef<HTMLInputElement>(null);
   const wanted = (place.query.get("filter") ?? "").toLowerCase();
   const by = place.query.get("sort") ?? "-created";
-  const chosen = new Set((place.query.get("chosen") ?? "").split(",").filter(Boolean));
+  const chosen = new Set(splitNames(place.query.get("chosen")));
 
   useEffect(() => {
     const find = (event: KeyboardEvent) => {
@@ -52,7 +52,7 @@ export function Runs({ runs }: { runs: Row[] | null }) {
   const rows = sorted(runs.filter((row) => `${row.name} ${row.env} ${row.state}`.toLowerCase().includes(wanted)), by);
   const choose = (name: string) => {
     if (!chosen.delete(name)) chosen.add(name);
-    place.change({ chosen: [...chosen].join(",") });
+    place.change({ chosen: joinNames(chosen) });
   };
   return (
     <>
@@ -63,7 +63,7 @@ export function Runs({ runs }: { runs: Row[] | null }) {
           <input ref={filter} type="search" placeholder="filter by name, environment or state  ( / )" value={place.query.get("filter") ?? ""} onInput={(e) => place.change({ filter: e.currentTarget.value })} />
         </label>
         {chosen.size > 0 && (
-          <Link class="button" to={address("/compare", { runs: [...chosen].join(",") })}>
+          <Link class="button" to={address("/compare", { runs: joinNames(chosen) })}>
             Compare {chosen.size}
           </Link>
         )}

@@ -18,6 +18,11 @@ export function address(path: string, changes: Changes = {}, query = new URLSear
   return path + (words ? `?${words}` : "");
 }
 
+/** Names of runs in one word of an address, and back; what separates them is written differently within a name. */
+export const joinNames = (names: Iterable<string>): string => [...names].map((name) => name.replaceAll("%", "%25").replaceAll(",", "%2C")).join(",");
+export const splitNames = (words: string | null): string[] =>
+  (words ?? "").split(",").filter(Boolean).map((word) => word.replaceAll("%2C", ",").replaceAll("%25", "%"));
+
 /** Go to an address without loading the page anew. */
 export function go(to: string, replace = false): void {
   history[replace ? "replaceState" : "pushState"](null, "", to);

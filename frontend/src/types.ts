@@ -64,6 +64,7 @@ export interface Details {
   checkpoints: Checkpoint[];
   videos: string[];
   log: string;
+  imports: string; // the module that its environment is in, where that is not Gymnasium or Atari
   reference: { steps: number[]; low: number[]; middle: number[]; high: number[] } | null;
 }
 

@@ -51,10 +51,12 @@ def main(arguments: list[str]) -> int:
         adviser = AgentAdviser(agent)
         settings = agent.settings.update(env=given.env)
     sitting = Sitting(settings, adviser, given.seed)
-    if adviser is not None and adviser.agent.spec != sitting.layout.spec:
-        raise UsageError(
-            f"The agent of '{given.against}' was trained on '{adviser.agent.settings.env}', not '{given.env}'."
-        )
+    if adviser is not None:
+        agent = adviser.agent
+        if agent.plan.game != sitting.plan.game or agent.spec != sitting.layout.spec:
+            raise UsageError(
+                f"The agent of '{given.against}' was trained on '{agent.settings.env}', not '{given.env}'."
+            )
     port, exact = (PORT, False) if given.port is None else (given.port, True)
     serve(given.runs, given.host, port, exact_port=exact, browser=given.browser, path="/play", sitting=sitting)
     return 0

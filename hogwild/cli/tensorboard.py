@@ -7,23 +7,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 PORT = 6006
+END_SECONDS = 5.0
 
 
 @contextmanager
 def tensorboard(runs: str, wanted: bool) -> Iterator[None]:
-    """Show the curves of a folder of runs as long as this lasts; says where."""
+    """Show the curves of a folder of runs as long as this lasts; says where, beside what is printed for programs.
+
+    It belongs to the same terminal, so that it ends with it, however that happens.
+    """
     if not wanted:
         yield
         return
     port = free_port(PORT)
     command = [sys.executable, "-m", "tensorboard.main", "--logdir", runs, "--port", str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    print(f"tensorboard  http://localhost:{port}", flush=True)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    print(f"tensorboard  http://localhost:{port}", file=sys.stderr, flush=True)
     try:
         yield
     finally:
         process.terminate()
-        process.wait()
+        try:
+            process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 def free_port(wanted: int) -> int:

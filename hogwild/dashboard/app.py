@@ -20,16 +20,27 @@ from hogwild.dashboard.catalogue import Catalogue, findings
 from hogwild.dashboard.curves import MOST_POINTS, Curves, Wanted, by_method
 from hogwild.dashboard.guard import App
 from hogwild.dashboard.jobs import Jobs
+from hogwild.dashboard.json_numbers import finite
 from hogwild.dashboard.playing import Sitting
 from hogwild.dashboard.streams import Streams
 from hogwild.errors import HogwildError
-from hogwild.runs.checkpoint import list_checkpoints
+from hogwild.runs.checkpoint import list_checkpoints, step_of
 from hogwild.runs.evaluations import list_videos
-from hogwild.runs.folder import RunFolder
+from hogwild.runs.folder import RunFolder, read_json
 
 STATIC = Path(__file__).parent / "static"
 MOST_RUNS, MOST_METRICS, MOST_EPISODES = 60, 60, 1000
 NO_STORE = {"cache-control": "no-store"}
+
+
+class Assets(StaticFiles):
+    """Files of the page; their names stay from one version to the next, so browsers ask whether they are still new."""
+
+    def file_response(self, *arguments: Any, **named: Any) -> Response:
+        """A file, or word that it has not changed."""
+        response = super().file_response(*arguments, **named)
+        response.headers["cache-control"] = "no-cache"
+        return response
 
 
 class Site:
@@ -55,13 +66,14 @@ class Site:
             Route(run + "/doctor", self.doctor),
             Route(run + "/worker/{rank:int}", self.worker),
             Route(run + "/spectator", self.spectator),
+            Route(run + "/spectator", self.allow_spectator, methods=["POST"]),
             Route(run + "/jobs", self.new_job, methods=["POST"]),
             Route(run + "/videos/{video}", self.video),
             Route("/api/spectators/{number:int}", self.tell_spectator, methods=["POST"]),
             Route("/api/play", self.play),
             Route("/api/play/start", self.play_start, methods=["POST"]),
             Route("/api/play/step", self.play_step, methods=["POST"]),
-            Mount("/assets", StaticFiles(directory=STATIC / "assets", check_dir=False)),
+            Mount("/assets", Assets(directory=STATIC / "assets", check_dir=False)),
             Route("/{path:path}", self.page),
         ]
 
@@ -79,13 +91,13 @@ class Site:
         return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
 
     async def all_runs(self, request: Request) -> Response:  # noqa: ARG002
-        """The table."""
-        return JSONResponse(await run_in_threadpool(self.catalogue.rows), headers=NO_STORE)
+        """The table, for programs: the page hears of it by `news`."""
+        return JSONResponse(finite(await run_in_threadpool(self.catalogue.rows)), headers=NO_STORE)
 
     async def one_run(self, request: Request) -> Response:
         """Everything about a run."""
         details = await run_in_threadpool(self.catalogue.details, self.folder(request))
-        return JSONResponse(_finite(details), headers=NO_STORE)
+        return JSONResponse(finite(details), headers=NO_STORE)
 
     async def doctor(self, request: Request) -> Response:
         """What looks wrong."""
@@ -96,7 +108,7 @@ class Site:
         return JSONResponse(await run_in_threadpool(self._curves, request.query_params), headers=NO_STORE)
 
     def _curves(self, query: Mapping[str, str]) -> list[dict[str, Any]]:
-        names = [name for name in query.get("runs", "").split(",") if name][:MOST_RUNS]
+        names = split_names(query.get("runs", ""))[:MOST_RUNS]
         folders = [folder for name in names if (folder := self.catalogue.find(name)) is not None]
         metrics = [name for name in query.get("metrics", "").split(",") if name][:MOST_METRICS]
         wanted = wanted_part(query)
@@ -115,11 +127,19 @@ class Site:
 
     async def worker(self, request: Request) -> Response:
         """What a worker plays."""
-        return self.streams.worker(self.folder(request), request.path_params["rank"])
+        folder, rank = self.folder(request), request.path_params["rank"]
+        if rank not in [worker.get("rank") for worker in read_json(folder.status).get("workers", [])]:
+            raise HTTPException(404, "There is no such worker.")
+        return self.streams.worker(folder, rank)
 
     async def spectator(self, request: Request) -> Response:
         """A game of its own."""
         return self.streams.spectator(self.folder(request))
+
+    async def allow_spectator(self, request: Request) -> Response:
+        """Somebody wants the module of a run's environment to be imported."""
+        self.streams.allowed.add(self.folder(request).name)
+        return JSONResponse({"allowed": True})
 
     async def tell_spectator(self, request: Request) -> Response:
         """What a spectator is to show."""
@@ -129,19 +149,18 @@ class Site:
 
     async def all_jobs(self, request: Request) -> Response:  # noqa: ARG002
         """Jobs and how far they are."""
-        return JSONResponse([job.as_json() for job in self.jobs.jobs], headers=NO_STORE)
+        return JSONResponse(finite([job.as_json() for job in self.jobs.jobs]), headers=NO_STORE)
 
     async def new_job(self, request: Request) -> Response:
         """Evaluate or film a checkpoint."""
         folder, given = self.folder(request), await body(request)
-        names = [path.name for path in list_checkpoints(folder.checkpoints)]
+        steps = {path.name: step_of(path) for path in list_checkpoints(folder.checkpoints)}
         kind, checkpoint, episodes = given.get("kind"), given.get("checkpoint"), given.get("episodes", 100)
-        if kind not in ("evaluate", "film") or checkpoint not in names:
+        if kind not in ("evaluate", "film") or checkpoint not in steps:
             raise HTTPException(400, "Which checkpoint, and what to do with it?")
         if not isinstance(episodes, int) or not 1 <= episodes <= MOST_EPISODES:
             raise HTTPException(400, f"From 1 to {MOST_EPISODES} episodes.")
-        step = str(int(checkpoint.removeprefix("step-")))
-        job = self.jobs.add(folder, kind, step, episodes, bool(given.get("greedy")))
+        job = self.jobs.add(folder, kind, str(steps[checkpoint]), episodes, bool(given.get("greedy")))
         if job is None:
             raise HTTPException(429, "Too many jobs are waiting.")
         return JSONResponse(job.as_json())
@@ -177,7 +196,7 @@ class Site:
         if self.sitting is None:
             raise HTTPException(404, "Nothing is being played: hogwild play ENV")
         try:  # in this thread: emulators and windows belong to the one that made them, and a step takes milliseconds
-            return JSONResponse(_finite(move(self.sitting)), headers=NO_STORE)
+            return JSONResponse(finite(move(self.sitting)), headers=NO_STORE)
         except HogwildError as error:
             raise HTTPException(500, str(error)) from None
 
@@ -204,6 +223,15 @@ def wanted_part(query: Mapping[str, str]) -> Wanted:
     return Wanted(by, number("from"), number("to"), points, smooth, query.get("log") == "1")
 
 
+def split_names(text: str) -> list[str]:
+    """Names of runs between commas; one in a name is written %2C, as `joinNames` of the page does it.
+
+    >>> split_names("a,b%2Cc,100%25")
+    ['a', 'b,c', '100%']
+    """
+    return [name.replace("%2C", ",").replace("%25", "%") for name in text.split(",") if name]
+
+
 async def body(request: Request) -> dict[str, Any]:
     """What was sent: a JSON object."""
     try:
@@ -213,15 +241,6 @@ async def body(request: Request) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise HTTPException(400, "A JSON object is expected.")
     return content
-
-
-def _finite(content: Any) -> Any:
-    """JSON has no infinities."""
-    if isinstance(content, dict):
-        return {key: _finite(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_finite(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 async def refuse(request: Request, error: Exception) -> Response:  # noqa: ARG001

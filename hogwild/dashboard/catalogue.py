@@ -15,7 +15,7 @@ from hogwild.errors import HogwildError
 from hogwild.reference import find_reference
 from hogwild.resolve import layer, read_settings, resolve
 from hogwild.rounds import read_patient
-from hogwild.runs.checkpoint import list_checkpoints
+from hogwild.runs.checkpoint import list_checkpoints, step_of
 from hogwild.runs.evaluations import list_videos, read_evaluations
 from hogwild.runs.find import list_runs, summarise
 from hogwild.runs.folder import RunFolder, read_json
@@ -44,7 +44,14 @@ class Catalogue:
         return [self.row(folder) for folder in list_runs(self.runs)]
 
     def row(self, folder: RunFolder) -> dict[str, Any]:
-        """One run in the table."""
+        """One run in the table; whatever its files hold, the others are shown all the same."""
+        try:
+            return self._row(folder)
+        except Exception:  # files that somebody else wrote, or that are just being removed
+            nothing = {"steps": 0, "minutes": 0, "updates": 0, "results": 0, "return_mean": None, "return_best": None}
+            return {"name": folder.name, "env": "", "state": "damaged", "created": "", "spark": []} | nothing
+
+    def _row(self, folder: RunFolder) -> dict[str, Any]:
         status = read_json(folder.status)
         more = {
             "updates": status.get("updates", 0),
@@ -83,12 +90,16 @@ class Catalogue:
             "checkpoints": describe_checkpoints(folder, status),
             "videos": [path.name for path in list_videos(folder)],
             "log": read_end(folder.log),
+            "imports": imports(folder),
             **self._of_config(folder),
         }
 
     def _of_config(self, folder: RunFolder) -> dict[str, Any]:
         """What follows from the settings alone, found out once."""
-        changed = folder.config.stat().st_mtime_ns
+        try:
+            changed = folder.config.stat().st_mtime_ns
+        except OSError:  # the run was removed since it was found
+            return {"settings": [], "reference": None}
         known = self._fixed.get(folder.path)
         if known is None or known[0] != changed:
             found = {"settings": describe_settings(folder), "reference": describe_reference(folder)}
@@ -96,9 +107,21 @@ class Catalogue:
         return known[1]
 
 
-def runs_code(settings: Settings) -> bool:
-    """Whether finding out about the environment would import somebody's module: looking at a run must not."""
-    return ":" in settings.env
+def module_of(settings: Settings) -> str:
+    """The module that has to be imported to find out about an environment, if any: looking at a run must not do it.
+
+    >>> module_of(Settings(env="my_module:MyEnv-v0")), module_of(Settings(env="pong"))
+    ('my_module', '')
+    """
+    return settings.env.rpartition(":")[0]
+
+
+def imports(folder: RunFolder) -> str:
+    """The module that the environment of a run is in, if it is somebody's own; of a damaged run none is known."""
+    try:
+        return module_of(read_settings(folder.config))
+    except HogwildError:
+        return ""
 
 
 def describe_settings(folder: RunFolder) -> list[dict[str, Any]]:
@@ -108,7 +131,7 @@ def describe_settings(folder: RunFolder) -> list[dict[str, Any]]:
     except HogwildError:
         return []
     try:
-        usual = Settings() if runs_code(settings) else resolve(layer(settings.env)).settings
+        usual = Settings() if module_of(settings) else resolve(layer(settings.env)).settings
     except HogwildError:
         usual = Settings()
     values, defaults = settings.flat(), usual.flat()
@@ -136,7 +159,7 @@ def describe_checkpoints(folder: RunFolder, status: dict[str, Any]) -> list[dict
         rows.append(
             {
                 "name": path.name,
-                "steps": int(path.name.removeprefix("step-")),
+                "steps": step_of(path),
                 "megabytes": round(size / 1e6, 2),
                 "is_best": path.name == status.get("best_checkpoint"),
                 "evaluations": found,
@@ -149,7 +172,7 @@ def describe_reference(folder: RunFolder) -> dict[str, Sequence[float]] | None:
     """The curve of our own runs, if there is one for this run."""
     try:
         settings = read_settings(folder.config)
-        reference = None if runs_code(settings) else find_reference(resolve(settings))
+        reference = None if module_of(settings) else find_reference(resolve(settings))
     except HogwildError:
         return None
     if reference is None:
@@ -160,7 +183,7 @@ def describe_reference(folder: RunFolder) -> dict[str, Sequence[float]] | None:
 def findings(folder: RunFolder) -> dict[str, Any]:
     """What the doctor says about a run, or why nothing."""
     try:
-        if runs_code(read_settings(folder.config)):
+        if module_of(read_settings(folder.config)):
             return {"why": "Its environment is a module of its own, which is not imported here.", "findings": []}
         return {"why": "", "findings": [dataclasses.asdict(finding) for finding in examine(read_patient(folder))]}
     except HogwildError as error:

@@ -148,9 +148,8 @@ class Curves:
 
     def many(self, folders: Sequence[RunFolder], metric: str, wanted: Wanted) -> Curve:
         """Runs that differ in their seed alone: their median, and the band from the lowest to the highest."""
-        points = [self.raw(folder, metric, wanted.by) for folder in folders]
-        points = [(x[np.isfinite(y)], smoothed(y[np.isfinite(y)], wanted.smooth)) for x, y in points]
-        points = [(x, y) for x, y in points if len(x)]
+        curves = [self.one(folder, metric, wanted) for folder in folders]
+        points = [(curve.x, curve.y) for curve in curves if len(curve.x)]
         if not points:
             return EMPTY
         span = np.array([min(x[0] for x, _ in points), max(x[-1] for x, _ in points)])

@@ -113,6 +113,7 @@ class Guard:
         self.app, self.token, self.names = app, token, names
         self.cookie = f"hogwild-token-{port}"  # cookies know no ports, and there may be several servers
         self.requests, self.changes = Bucket(REQUESTS), Bucket(CHANGES)
+        self.strangers = Bucket(REQUESTS)  # who does not know the token cannot use up what its owner may do
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -124,8 +125,9 @@ class Guard:
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         try:
-            self._check(scope, headers)
-            if self.token and not self._knows_token(headers):
+            is_known = not self.token or self._knows_token(headers)
+            self._check(scope, headers, self.requests if is_known else self.strangers)
+            if not is_known:
                 await self._greet(scope, send)
                 return
             if scope["method"] == "POST":
@@ -135,7 +137,7 @@ class Guard:
             return
         await self.app(scope, receive, guarded(send))
 
-    def _check(self, scope: Scope, headers: dict[str, str]) -> None:
+    def _check(self, scope: Scope, headers: dict[str, str], requests: "Bucket") -> None:
         host, changes = headers.get("host", ""), scope["method"] not in ("GET", "HEAD")
         if not is_own_name(host, self.names):
             raise Refused(403, f"'{host}' is not a name of this machine.")
@@ -148,7 +150,7 @@ class Guard:
             raise Refused(403, "This page answers to itself only.")
         if changes and (scope["method"] != "POST" or "x-hogwild" not in headers):
             raise Refused(403, "Changes need the page's own header.")
-        if not self.requests.take() or (changes and not self.changes.take()):
+        if not requests.take() or (changes and not self.changes.take()):
             raise Refused(429, "Too many requests; try again in a moment.")
 
     def _knows_token(self, headers: dict[str, str]) -> bool:

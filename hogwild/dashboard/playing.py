@@ -10,7 +10,7 @@ from hogwild.envs.atari_game import AtariGame
 from hogwild.envs.gymnasium_batch import guarded
 from hogwild.envs.make import layout_of, make_one
 from hogwild.envs.protocols import Protocol as GameProtocol
-from hogwild.images import as_bytes, as_colours
+from hogwild.images import as_bytes, as_colours, as_screen
 from hogwild.resolve import resolve
 from hogwild.watching.message import data_url
 from hogwild.watching.scene import ATARI_STEPS, SCREEN
@@ -116,7 +116,7 @@ class Sitting:
     def _screens(self) -> list[np.ndarray]:
         if isinstance(self.env, AtariGame):
             return list(self.screens) or [np.asarray(self.env.ale.getScreenRGB())]
-        return [np.asarray(guarded(self.plan.id, "be drawn", self.env.render))]
+        return [guarded(self.plan.id, "be drawn", lambda: as_screen(self.env.render()))]
 
     def _message(self, observation: np.ndarray, reward: float, learned: float) -> dict[str, Any]:
         stages, stack, numbers = [], [], None

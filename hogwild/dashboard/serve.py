@@ -1,5 +1,6 @@
 """Starting the server: a free port, an address to open, and a clean end."""
 
+import asyncio
 import contextlib
 import logging
 import os
@@ -40,6 +41,12 @@ def has_screen() -> bool:
     return sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
+def is_worth_saying(record: logging.LogRecord) -> bool:
+    """Streams have no end, so some are always open when the server ends: nothing to complain of."""
+    was_cut_off = record.exc_info is not None and isinstance(record.exc_info[1], asyncio.CancelledError)
+    return not was_cut_off and "timeout graceful shutdown" not in record.getMessage()
+
+
 def serve(
     runs: str, host: str, port: int, *, exact_port: bool, browser: bool, path: str = "/", sitting: Sitting | None = None
 ) -> None:
@@ -68,8 +75,7 @@ def serve(
         timeout_graceful_shutdown=1,
         h11_max_incomplete_event_size=32_768,
     )
-    # Streams have no end, so some are always open when the server ends: nothing to complain of.
-    logging.getLogger("uvicorn.error").addFilter(lambda record: "timeout graceful shutdown" not in record.getMessage())
+    logging.getLogger("uvicorn.error").addFilter(is_worth_saying)
     if browser and sys.stdout.isatty() and has_screen():
         with contextlib.suppress(webbrowser.Error):
             webbrowser.open(address)

@@ -10,8 +10,9 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from hogwild.dashboard.catalogue import Catalogue
+from hogwild.dashboard.catalogue import Catalogue, imports
 from hogwild.dashboard.helper import Helper
+from hogwild.dashboard.json_numbers import finite
 from hogwild.errors import HogwildError
 from hogwild.runs.find import list_runs
 from hogwild.runs.folder import RunFolder
@@ -30,7 +31,7 @@ def event(content: Any) -> bytes:
     >>> event({"a": 1})
     b'data: {"a": 1}\\n\\n'
     """
-    return f"data: {json.dumps(content)}\n\n".encode()
+    return f"data: {json.dumps(finite(content), allow_nan=False)}\n\n".encode()
 
 
 class Streams:
@@ -41,6 +42,7 @@ class Streams:
         self.numbers = itertools.count(1)
         self.open = 0
         self.spectators: dict[int, Helper] = {}
+        self.allowed: set[str] = set()  # runs whose environment may be imported, though it is a module of their own
 
     def news(self) -> Response:
         """Rows of the table as they change; the first event has them all."""
@@ -118,6 +120,12 @@ class Streams:
         yield event({"error": "The run is not training any more; the spectator can still play."})
 
     async def _spectator(self, folder: RunFolder) -> AsyncGenerator[bytes, None]:
+        module = await run_in_threadpool(imports, folder)
+        if module and folder.name not in self.allowed:
+            yield event(
+                {"error": f"Its environment is in the module '{module}', which looking at a run does not import."}
+            )
+            return
         if len(self.spectators) >= MOST_SPECTATORS:
             yield event({"error": f"More than {MOST_SPECTATORS} spectators are too many: close one."})
             return

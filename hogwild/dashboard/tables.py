@@ -4,6 +4,7 @@ import json
 import math
 import os
 import threading
+from array import array
 from collections import OrderedDict
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -13,6 +14,7 @@ import numpy as np
 from hogwild.runs.folder import RunFolder
 
 KEPT = 64  # runs whose columns stay in memory
+END_BYTES = 64  # of what was read, by which a file is known again: a new one may have the number of the old one
 Array = np.ndarray
 Kind = TypeVar("Kind")
 
@@ -33,7 +35,7 @@ class MetricColumns:
     """The numbers of `metrics.jsonl` by name; where a row lacks one, it is not a number."""
 
     def __init__(self) -> None:
-        self.values: dict[str, list[float]] = {}
+        self.values: dict[str, array[float]] = {}
         self.length = 0
         self._arrays: dict[str, Array] | None = None
 
@@ -49,7 +51,7 @@ class MetricColumns:
         for name, value in row.items():
             column = self.values.get(name)
             if column is None:
-                column = self.values[name] = [math.nan] * self.length
+                column = self.values[name] = array("d", [math.nan]) * self.length
             column.append(float(value) if _is_number(value) else math.nan)
         self.length += 1
         for column in self.values.values():
@@ -63,7 +65,7 @@ class MetricColumns:
     def arrays(self) -> dict[str, Array]:
         """All columns as they are now; later rows make new ones."""
         if self._arrays is None:
-            self._arrays = {name: np.asarray(column) for name, column in self.values.items()}
+            self._arrays = {name: np.array(column) for name, column in self.values.items()}
         return self._arrays
 
 
@@ -71,7 +73,8 @@ class EpisodeColumns:
     """Step, seconds, worker, return and length of every game of `episodes.csv`."""
 
     def __init__(self) -> None:
-        self.rows: list[tuple[float, ...]] = []
+        self.rows = array("d")
+        self._table: Array | None = None
 
     def add(self, line: str) -> None:
         """Take in one game."""
@@ -80,15 +83,18 @@ class EpisodeColumns:
         except ValueError:  # the head of the table
             return
         if len(row) == 5 and all(map(math.isfinite, row)):
-            self.rows.append(row)
+            self._table = None
+            self.rows.extend(row)
 
     def clear(self) -> None:
         """Forget all games."""
-        self.rows = []
+        self.rows, self._table = array("d"), None
 
     def table(self) -> Array:
-        """[games, 5]"""
-        return np.asarray(self.rows).reshape(-1, 5)
+        """[games, 5]; later games make a new one."""
+        if self._table is None:
+            self._table = np.array(self.rows).reshape(-1, 5)
+        return self._table
 
 
 class Tail:
@@ -96,24 +102,30 @@ class Tail:
 
     def __init__(self, path: Path, into: Columns) -> None:
         self.path, self.into = path, into
-        self.inode, self.offset = 0, 0
+        self.inode, self.offset, self.last = 0, 0, b""
 
     def read(self) -> None:
         """Take in new lines; a file that was replaced or cut, as by a resumed run, is read anew."""
         try:
             with open(self.path, "rb") as file:
                 status = os.fstat(file.fileno())
-                if status.st_ino != self.inode or status.st_size < self.offset:
+                file.seek(self.offset - len(self.last))
+                if (
+                    status.st_ino != self.inode
+                    or status.st_size < self.offset
+                    or file.read(len(self.last)) != self.last
+                ):
                     self.into.clear()
                     self.inode, self.offset = status.st_ino, 0
                 file.seek(self.offset)
                 content = file.read()
         except OSError:
             self.into.clear()
-            self.inode = self.offset = 0
+            self.inode, self.offset, self.last = 0, 0, b""
             return
         whole = content.rfind(b"\n") + 1
         self.offset += whole
+        self.last = content[:whole][-END_BYTES:] or self.last
         for line in content[:whole].decode("utf-8", errors="replace").splitlines():
             self.into.add(line)
 
@@ -153,7 +165,12 @@ def _fresh(cache: "OrderedDict[Path, tuple[Tail, Kind]]", path: Path) -> Kind:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number that no float can hold
+        return False
 
 
 def sample(path: Path, x: str, y: str, points: int) -> list[tuple[float, float]]:

@@ -43,6 +43,11 @@ class EnvPlan:
         """Whether this is a game of the Arcade Learning Environment."""
         return bool(self.rom)
 
+    @property
+    def game(self) -> str:
+        """What is played, under whatever id."""
+        return self.rom or self.id
+
     def of_whole_games(self) -> "EnvPlan":
         """The same environment where a lost life does not end anything."""
         if self.protocol is None:

@@ -1,5 +1,7 @@
 """Build the environments that a plan describes."""
 
+import os
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +16,13 @@ from hogwild.envs.batch import EnvBatch
 from hogwild.envs.gymnasium_batch import GymnasiumBatch, Layout, guarded, read_spaces
 from hogwild.envs.ids import EnvPlan
 from hogwild.envs.recipes import make_recipe
+
+# For environments that draw with pygame; what it prints is of no use.
+WITHOUT_A_WINDOW = {
+    "SDL_VIDEODRIVER": "dummy",
+    "PYGAME_HIDE_SUPPORT_PROMPT": "1",
+    "XDG_RUNTIME_DIR": tempfile.gettempdir(),
+}
 
 
 def make_batch(plan: EnvPlan, settings: EnvSettings, num_envs: int, threads: int = 1) -> EnvBatch:
@@ -41,10 +50,11 @@ def make_one(
         assert plan.protocol is not None
         recipe = make_recipe(plan.recipe, settings.picture, settings.frame_stack)
         return AtariGame(plan.rom, plan.protocol, recipe, on_frame)
-    options: dict[str, Any] = (
-        {} if render_mode is None else {"render_mode": render_mode}
-    )  # not every environment knows the word
-    return gymnasium.make(plan.id, **options)
+    if render_mode is None:
+        return gymnasium.make(plan.id)  # not every environment knows the word
+    for variable, value in WITHOUT_A_WINDOW.items():
+        os.environ.setdefault(variable, value)
+    return gymnasium.make(plan.id, render_mode=render_mode)
 
 
 def layout_of(plan: EnvPlan, settings: EnvSettings) -> Layout:

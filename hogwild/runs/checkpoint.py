@@ -7,6 +7,7 @@ each forced to the disk; then the folder is renamed. Nothing in it can execute a
 import hashlib
 import json
 import os
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from hogwild.runs.tree import join_tree, split_tree
 
 FORMAT = 1
 PREFIX = "step-"
+NAME = re.compile(r"step-\d+")  # a copy under another name is nobody's checkpoint
 MANIFEST = "manifest.json"
 
 
@@ -133,7 +135,16 @@ def list_checkpoints(folder: Path) -> list[Path]:
     """Finished checkpoints, oldest first; leftovers of interrupted writes are not among them."""
     if not folder.is_dir():
         return []
-    return sorted(p for p in folder.iterdir() if p.name.startswith(PREFIX) and (p / MANIFEST).exists())
+    return sorted(p for p in folder.iterdir() if NAME.fullmatch(p.name) and (p / MANIFEST).exists())
+
+
+def step_of(path: Path) -> int:
+    """The step of a checkpoint, by its name.
+
+    >>> step_of(Path("step-000000003000"))
+    3000
+    """
+    return int(path.name.removeprefix(PREFIX))
 
 
 def newest_checkpoint(folder: Path) -> tuple[Path, Checkpoint, list[str]]:

@@ -26,10 +26,17 @@ def find_run(name: str, runs: str = "runs") -> RunFolder:
 
 def list_runs(runs: str) -> list[RunFolder]:
     """All runs in a folder, by name."""
-    root = Path(runs)
-    if not root.is_dir():
+    try:
+        return [RunFolder(path) for path in sorted(Path(runs).iterdir()) if _is_run(path)]
+    except OSError:  # there is no such folder, or it may not be read
         return []
-    return [RunFolder(p) for p in sorted(root.iterdir()) if (p / "config.toml").is_file()]
+
+
+def _is_run(path: Path) -> bool:
+    try:
+        return (path / "config.toml").is_file()
+    except OSError:  # somebody else's folder
+        return False
 
 
 def find_checkpoint(folder: RunFolder, which: str = "newest") -> tuple[Path, Any]:
@@ -53,12 +60,13 @@ def find_checkpoint(folder: RunFolder, which: str = "newest") -> tuple[Path, Any
 def summarise(folder: RunFolder) -> dict[str, Any]:
     """What a table of runs says about one run."""
     status, meta = read_json(folder.status), read_json(folder.meta)
+    made_in = meta.get("environment")
     state = status.get("state", "started")
     if state == "training" and not folder.is_live():
         state = "died"
     return {
         "name": folder.name,
-        "env": status.get("env") or meta.get("environment", {}).get("id", ""),
+        "env": status.get("env") or (made_in.get("id", "") if isinstance(made_in, dict) else ""),
         "state": state,
         "steps": status.get("steps", 0),
         "minutes": round(status.get("seconds", 0.0) / 60, 2),

@@ -5,8 +5,8 @@ once; training goes on without it.
 """
 
 import importlib.util
-import re
 import time
+import uuid
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -24,8 +24,8 @@ class Tracker(Protocol):
         """Take in one row."""
         ...
 
-    def close(self) -> None:
-        """The run is over, or paused."""
+    def close(self, failed: bool) -> None:
+        """The run is over, or paused, or has failed."""
         ...
 
 
@@ -35,18 +35,20 @@ class WandbTracker:
     def __init__(self, folder: RunFolder, settings: dict[str, Any]) -> None:
         import wandb
 
-        identity = re.sub(r"[^\w-]", "-", folder.name)
+        identity, _ = remembered(folder, "wandb-run.txt", lambda: uuid.uuid4().hex)
         self.run = wandb.init(
             project=PROJECT, name=folder.name, id=identity, dir=str(folder.path), config=settings, resume="allow"
         )
+        # Its own count of steps never goes back, as a run does that is resumed from its last checkpoint.
+        self.run.define_metric("*", step_metric="progress/steps")
 
     def log(self, row: dict[str, float], step: int) -> None:
         """Take in one row."""
-        self.run.log(row, step=step)
+        self.run.log(row | {"progress/steps": step})
 
-    def close(self) -> None:
+    def close(self, failed: bool) -> None:
         """Send what is left."""
-        self.run.finish()
+        self.run.finish(exit_code=int(failed))
 
 
 class MLflowTracker:
@@ -56,28 +58,29 @@ class MLflowTracker:
         from mlflow import MlflowClient
 
         self.client = MlflowClient()
-        memory = folder.path / "mlflow-run.txt"
-        if memory.exists():
-            self.id = memory.read_text().strip()
+        self.id, is_new = remembered(folder, "mlflow-run.txt", lambda: self._new_run(folder.name))
+        if not is_new:
             self.client.update_run(self.id, status="RUNNING")
             return
-        experiment = self.client.get_experiment_by_name(PROJECT)
-        where = experiment.experiment_id if experiment else self.client.create_experiment(PROJECT)
-        self.id = self.client.create_run(where, run_name=folder.name).info.run_id
-        memory.write_text(self.id)
         for name, value in settings.items():
             self.client.log_param(self.id, name, value)
+
+    def _new_run(self, name: str) -> str:
+        experiment = self.client.get_experiment_by_name(PROJECT)
+        where = experiment.experiment_id if experiment else self.client.create_experiment(PROJECT)
+        return str(self.client.create_run(where, run_name=name).info.run_id)
 
     def log(self, row: dict[str, float], step: int) -> None:
         """Take in one row."""
         from mlflow.entities import Metric
 
         now = int(time.time() * 1000)
-        self.client.log_batch(self.id, metrics=[Metric(name, value, now, step) for name, value in row.items()])
+        metrics = [Metric(name, value, now, step) for name, value in row.items()]
+        self.client.log_batch(self.id, metrics=metrics, synchronous=False)  # training does not wait for a server
 
-    def close(self) -> None:
+    def close(self, failed: bool) -> None:
         """Say that it is over."""
-        self.client.set_terminated(self.id)
+        self.client.set_terminated(self.id, "FAILED" if failed else "FINISHED")
 
 
 class TrackioTracker:
@@ -87,13 +90,14 @@ class TrackioTracker:
         import trackio
 
         self.trackio = trackio
-        trackio.init(project=PROJECT, name=folder.name, config=settings, resume="allow", embed=False)
+        name, _ = remembered(folder, "trackio-run.txt", lambda: f"{folder.name}-{uuid.uuid4().hex[:6]}")
+        trackio.init(project=PROJECT, name=name, config=settings, resume="allow", embed=False)
 
     def log(self, row: dict[str, float], step: int) -> None:
         """Take in one row."""
         self.trackio.log(row, step=step)
 
-    def close(self) -> None:
+    def close(self, failed: bool) -> None:  # noqa: ARG002
         """Write what is left."""
         self.trackio.finish()
 
@@ -109,6 +113,16 @@ def require_tracker(name: str) -> None:
     """Refuse a tracker that is not installed, before anything starts."""
     if name in TRACKERS and importlib.util.find_spec(TRACKERS[name][1]) is None:
         raise UsageError(f"--track {name}: the package is missing: pip install 'hogwild[{name}]'")
+
+
+def remembered(folder: RunFolder, file: str, make: Callable[[], str]) -> tuple[str, bool]:
+    """What a tracker calls this run, and whether it is new there: names of folders come again, these do not."""
+    path = folder.path / file
+    if path.exists():
+        return path.read_text(encoding="utf-8").strip(), False
+    name = make()
+    path.write_text(name, encoding="utf-8")
+    return name, True
 
 
 class Tracking:
@@ -130,10 +144,10 @@ class Tracking:
         tracker = self.tracker
         return "" if tracker is None else self._try(lambda: tracker.log(row, int(row["progress/steps"])))
 
-    def close(self) -> str:
-        """The run is over; answers what went wrong, or nothing."""
+    def close(self, failed: bool) -> str:
+        """The run is over; answers what went wrong with that, or nothing."""
         tracker, self.tracker = self.tracker, None
-        return "" if tracker is None else self._try(tracker.close)
+        return "" if tracker is None else self._try(lambda: tracker.close(failed))
 
     def _try(self, call: Callable[[], Any]) -> str:
         try:

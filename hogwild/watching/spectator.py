@@ -11,7 +11,8 @@ from hogwild.agent import Agent
 from hogwild.envs.atari_game import AtariGame
 from hogwild.envs.gymnasium_batch import guarded
 from hogwild.envs.make import make_one
-from hogwild.errors import EnvironmentFailed, UsageError
+from hogwild.errors import UsageError
+from hogwild.images import as_screen
 from hogwild.live.weights import WeightsInbox
 from hogwild.policies.flat import FlatLayout
 from hogwild.resolve import read_settings, resolve
@@ -102,10 +103,7 @@ class SpectatorView:
         return drawn
 
     def _draw(self) -> np.ndarray:
-        picture = self.env.render()
-        if picture is None:
-            raise EnvironmentFailed("its render() shows nothing")
-        return np.asarray(picture)
+        return as_screen(self.env.render())
 
     def _start_anew(self) -> None:
         self.observation = guarded(self.agent.plan.id, "reset", self.env.reset)[0]

@@ -3,12 +3,12 @@
 import asyncio
 import http.client
 import json
-import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -78,21 +78,22 @@ class Server:
 def serving(*words: str) -> Iterator[Server]:
     """The command `hogwild` with these words, until it is no longer needed."""
     command = [sys.executable, "-m", "hogwild", *words, "--port", "0", "--no-browser"]
-    environment = os.environ | {"SDL_VIDEODRIVER": "dummy"}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        found = re.search(r"http://[^ ]*?:(\d+)\S*", line)
-        assert found, line + (process.stderr.read() if process.stderr else "")
-        yield Server(int(found[1]), found[0])
-    finally:
-        process.send_signal(signal.SIGINT)
+    with tempfile.TemporaryFile("w+") as complaints:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints, text=True)
         try:
-            _, errors = process.communicate(timeout=20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found = re.search(r"http://[^ ]*?:(\d+)\S*", line)
+            assert found, line
+            yield Server(int(found[1]), found[0])
+        finally:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(20)
+            finally:
+                process.kill()
+                complaints.seek(0)
+                errors = complaints.read()
     assert process.returncode == 0, errors
     assert "Traceback" not in errors, errors
 

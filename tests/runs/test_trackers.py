@@ -30,8 +30,8 @@ class Recorded:
             raise ConnectionError("the network is down")
         self.rows.append((row, step))
 
-    def close(self) -> None:
-        self.closed = True
+    def close(self, failed: bool) -> None:
+        self.closed, self.failed = True, failed
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +47,7 @@ def test_every_row_is_handed_on_with_its_step(tmp_path: Path, monkeypatch: pytes
     assert all(row["progress/steps"] == step for row, step in tracker.rows)
     assert tracker.settings["env"] == "CartPole-v1"
     assert tracker.closed
+    assert not tracker.failed
 
 
 def test_trouble_is_said_once_and_training_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,6 +76,13 @@ def folder_of(tmp_path: Path) -> Any:
     return RunFolder(path)
 
 
+def test_a_run_is_remembered_by_what_its_tracker_calls_it(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path)
+    names = iter(["first", "second"])
+    assert trackers.remembered(folder, "here.txt", lambda: next(names)) == ("first", True)
+    assert trackers.remembered(folder, "here.txt", lambda: next(names)) == ("first", False)
+
+
 def test_weights_and_biases_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import wandb
 
@@ -83,9 +91,9 @@ def test_weights_and_biases_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     folder = folder_of(tmp_path)
     tracker = trackers.WandbTracker(folder, {"env": "CartPole-v1"})
     tracker.log({"progress/steps": 5.0, "loss/value": 0.5}, 5)
-    tracker.close()
+    tracker.close(failed=False)
     wandb.teardown()  # waits for the process that writes the file, as the end of a program does
-    (record,) = (folder.path / "wandb").glob("offline-run-*/run-a-run.wandb")
+    (record,) = (folder.path / "wandb").glob("offline-run-*/run-*.wandb")
     assert b"loss/value" in record.read_bytes()
 
 
@@ -96,7 +104,7 @@ def test_mlflow_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     for step in (5, 6):  # the second time it is resumed
         tracker = trackers.MLflowTracker(folder, {"env": "CartPole-v1"})
         tracker.log({"loss/value": step / 10}, step)
-        tracker.close()
+        tracker.close(failed=False)
     from mlflow import MlflowClient
 
     client = MlflowClient()
@@ -113,10 +121,10 @@ def test_trackio_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))
     tracker = trackers.TrackioTracker(folder_of(tmp_path), {"env": "CartPole-v1"})
     tracker.log({"loss/value": 0.5}, 5)
-    tracker.close()
+    tracker.close(failed=False)
     with closing(sqlite3.connect(tmp_path / "trackio" / "hogwild.db")) as database:
-        assert database.execute("SELECT run_name, step, metrics FROM metrics").fetchall() == [
-            ("a run", 5, b'{"loss/value":0.5}')
-        ]
+        ((name, step, metrics),) = database.execute("SELECT run_name, step, metrics FROM metrics").fetchall()
         ((config,),) = database.execute("SELECT config FROM configs").fetchall()
+    assert name.startswith("a run-")
+    assert (step, metrics) == (5, b'{"loss/value":0.5}')
     assert json.loads(config)["env"] == "CartPole-v1"
