@@ -75,13 +75,13 @@ class Server:
 
 
 @contextmanager
-def serving(*words: str) -> Iterator[Server]:
-    """The command `hogwild` with these words, until it is no longer needed."""
+def serving(*words: str, where: Path | None = None) -> Iterator[Server]:
+    """The command `hogwild` with these words, until it is no longer needed; in another folder, if need be."""
     command = [sys.executable, "-m", "hogwild", *words, "--port", "0", "--no-browser"]
     with tempfile.TemporaryFile("w+") as complaints:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints, text=True)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints, text=True, cwd=where)
+        assert process.stdout is not None
         try:
-            assert process.stdout is not None
             line = process.stdout.readline()
             found = re.search(r"http://[^ ]*?:(\d+)\S*", line)
             assert found, line
@@ -92,6 +92,7 @@ def serving(*words: str) -> Iterator[Server]:
                 process.wait(20)
             finally:
                 process.kill()
+                process.stdout.close()
                 complaints.seek(0)
                 errors = complaints.read()
     assert process.returncode == 0, errors
