@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { ask, tell } from "./server";
-import type { Details, Evaluation, Job } from "./types";
+import type { Checkpoint, Details, Evaluation, Job } from "./types";
 import { count, duration, figure } from "./words";
 
 const words = (each: Evaluation) =>
@@ -46,15 +46,7 @@ export function Checkpoints({ details }: { details: Details }) {
             </thead>
             <tbody>
               {details.checkpoints.map((checkpoint) => (
-                <tr key={checkpoint.name}>
-                  <th scope="row">{count(checkpoint.steps)} {checkpoint.is_best && <span class="state finished">best</span>}</th>
-                  <td class="number">{checkpoint.megabytes}</td>
-                  <td>{checkpoint.evaluations.map((each, number) => <div key={number}>{words(each)}</div>)}</td>
-                  <td class="actions">
-                    <button onClick={() => start("evaluate", checkpoint.name)} aria-label={`Evaluate step ${checkpoint.steps}`}>Evaluate</button>
-                    <button onClick={() => start("film", checkpoint.name)} aria-label={`Film step ${checkpoint.steps}`}>Film</button>
-                  </td>
-                </tr>
+                <CheckpointRow key={checkpoint.name} checkpoint={checkpoint} onStart={(kind) => start(kind, checkpoint.name)} />
               ))}
             </tbody>
           </table>
@@ -64,9 +56,31 @@ export function Checkpoints({ details }: { details: Details }) {
       {jobs.filter((job) => job.state !== "done").map((job) => (
         <JobLine key={job.number} job={job} onCancel={() => tell(`/api/jobs/${job.number}/cancel`).then(follow, (error: Error) => setTrouble(error.message))} />
       ))}
-      {details.videos.length > 0 && <h2>Films</h2>}
+      <Films name={name} videos={details.videos} />
+    </>
+  );
+}
+
+function CheckpointRow({ checkpoint, onStart }: { checkpoint: Checkpoint; onStart: (kind: string) => void }) {
+  return (
+    <tr>
+      <th scope="row">{count(checkpoint.steps)} {checkpoint.is_best && <span class="state finished">best</span>}</th>
+      <td class="number">{checkpoint.megabytes}</td>
+      <td>{checkpoint.evaluations.map((each, number) => <div key={number}>{words(each)}</div>)}</td>
+      <td class="actions">
+        <button onClick={() => onStart("evaluate")} aria-label={`Evaluate step ${checkpoint.steps}`}>Evaluate</button>
+        <button onClick={() => onStart("film")} aria-label={`Film step ${checkpoint.steps}`}>Film</button>
+      </td>
+    </tr>
+  );
+}
+
+function Films({ name, videos }: { name: string; videos: string[] }) {
+  return (
+    <>
+      {videos.length > 0 && <h2>Films</h2>}
       <div class="films">
-        {details.videos.map((video) => (
+        {videos.map((video) => (
           <figure key={video}>
             <video controls preload="metadata" src={`/api/runs/${encodeURIComponent(name)}/videos/${encodeURIComponent(video)}`} />
             <figcaption>{video}</figcaption>

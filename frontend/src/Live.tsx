@@ -49,7 +49,7 @@ export function Live({ name, details, isTraining }: { name: string; details: Det
   }, [path]);
 
   const keys = (event: KeyboardEvent) => {
-    if (event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement) return;
+    if (event.ctrlKey || event.metaKey || event.target instanceof HTMLElement && ["INPUT", "SELECT", "BUTTON", "A"].includes(event.target.tagName)) return;
     if (event.key === " ") {
       event.preventDefault();
       setPaused(!paused);
@@ -58,8 +58,16 @@ export function Live({ name, details, isTraining }: { name: string; details: Det
     if (event.key === "-") setSpeed(SPEEDS[Math.max(SPEEDS.indexOf(speed) - 1, 0)]);
   };
 
+  const latest = useRef(keys);
+  latest.current = keys;
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => latest.current(event);
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, []);
+
   return (
-    <div class="live" onKeyDown={keys}>
+    <div class="live">
       <div class="bar controls">
         <label>
           show{" "}
@@ -69,18 +77,7 @@ export function Live({ name, details, isTraining }: { name: string; details: Det
           </select>
         </label>
         <button onClick={() => setPaused(!paused)} aria-pressed={paused}>{paused ? "Go on" : "Pause"}</button>
-        {view === "spectator" && (
-          <>
-            <label>
-              speed{" "}
-              <select value={speed} onChange={(e) => setSpeed(Number(e.currentTarget.value))}>
-                {SPEEDS.map((each) => <option key={each} value={each}>{each}×</option>)}
-              </select>
-            </label>
-            <label><input type="checkbox" checked={saliency} onChange={(e) => place.change({ saliency: e.currentTarget.checked })} /> where it looks</label>
-            <label><input type="checkbox" checked={layers} onChange={(e) => place.change({ layers: e.currentTarget.checked })} /> its layers</label>
-          </>
-        )}
+        {view === "spectator" && <SpectatorControls speed={speed} onSpeed={setSpeed} />}
       </div>
       {error && <p class="error" role="alert">{error} <button onClick={retry}>Try again</button></p>}
       {held && (
@@ -96,19 +93,49 @@ export function Live({ name, details, isTraining }: { name: string; details: Det
           <Thoughts scene={scene} values={values} />
         </div>
       )}
-      {scene?.stack && (
+      {scene && <Layers scene={scene} />}
+    </div>
+  );
+}
+
+function SpectatorControls({ speed, onSpeed }: { speed: number; onSpeed: (speed: number) => void }) {
+  const place = usePlace();
+  const box = (name: string, title: string) => (
+    <label>
+      <input type="checkbox" checked={place.query.get(name) === "1"} onChange={(e) => place.change({ [name]: e.currentTarget.checked })} /> {title}
+    </label>
+  );
+  return (
+    <>
+      <label>
+        speed{" "}
+        <select value={speed} onChange={(e) => onSpeed(Number(e.currentTarget.value))}>
+          {SPEEDS.map((each) => <option key={each} value={each}>{each}×</option>)}
+        </select>
+      </label>
+      {box("saliency", "where it looks")}
+      {box("layers", "its layers")}
+    </>
+  );
+}
+
+/** What enters the network, and what each layer makes of it. */
+function Layers({ scene }: { scene: Scene }) {
+  return (
+    <>
+      {scene.stack && (
         <figure class="chart">
           <figcaption><strong>what the network sees</strong> <span class="soft">{scene.stacked} pictures, the newest on the right</span></figcaption>
           <img class="pixels wide" src={scene.stack} alt="the stacked pictures of the observation" />
         </figure>
       )}
-      {scene?.layers?.map((layer) => (
+      {scene.layers?.map((layer) => (
         <figure class="chart" key={layer.name}>
           <figcaption><strong>{layer.name}</strong> <span class="soft">{layer.shape.join(" × ")}</span></figcaption>
           <img class="pixels wide" src={layer.picture} alt={`activity of layer ${layer.name}`} />
         </figure>
       ))}
-    </div>
+    </>
   );
 }
 

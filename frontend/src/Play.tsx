@@ -79,40 +79,8 @@ function Sitting({ game }: { game: Game }) {
     const timer = setInterval(() => step(), 1000 / game.steps_per_second);
     return () => clearInterval(timer);
   }, [running]);
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey) return;
-      if (event.target instanceof HTMLButtonElement && (event.key === " " || event.key === "Enter")) return;
-      const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-      if (key === "p") return setRunning((now) => !now);
-      if (key === "n") return void step();
-      if (!(key in ARROWS) && !/^[0-9]$/.test(key)) return;
-      event.preventDefault();
-      held.current.add(key);
-      if (!event.repeat) setRunning(true);
-    };
-    const release = (event: KeyboardEvent) => held.current.delete(event.key.length === 1 ? event.key.toLowerCase() : event.key);
-    const forget = () => held.current.clear();
-    addEventListener("keydown", press);
-    addEventListener("keyup", release);
-    addEventListener("blur", forget);
-    return () => {
-      removeEventListener("keydown", press);
-      removeEventListener("keyup", release);
-      removeEventListener("blur", forget);
-    };
-  }, []);
+  useKeys(held.current, step, setRunning);
 
-  const hold = (index: number) => {
-    const release = () => (pressed.current = null);
-    const press = () => {
-      pressed.current = index;
-      setRunning(true);
-    };
-    // A click without a pointer comes from the keyboard: one step of that action.
-    const click = (event: MouseEvent) => event.detail === 0 && step(index);
-    return { onPointerDown: press, onPointerUp: release, onPointerLeave: release, onPointerCancel: release, onClick: click };
-  };
   return (
     <>
       <div class="bar">
@@ -135,16 +103,70 @@ function Sitting({ game }: { game: Game }) {
               <p class="soft">and expects {played.advice.value.toFixed(3)}</p>
             </>
           )}
-          <h2>Actions</h2>
-          <p class="soft">Arrow keys or WASD, space to fire, digits for an action by its number.</p>
-          <div class="actions">
-            {game.actions.map((name, index) => (
-              <button key={name} class={played?.action === index ? "taken" : ""} {...hold(index)}>{index} {name}</button>
-            ))}
-          </div>
+          <Actions names={game.actions} taken={played?.action} onHold={(index) => ((pressed.current = index), index !== null && setRunning(true))} onStep={step} />
         </div>
       </div>
       {played && <Eyes played={played} />}
+    </>
+  );
+}
+
+/** Keys are held for as long as they are down; p and n are for the game itself. */
+function useKeys(held: Set<string>, step: () => void, setRunning: (change: boolean | ((now: boolean) => boolean)) => void): void {
+  const latest = useRef(step);
+  latest.current = step;
+  useEffect(() => {
+    const name = (event: KeyboardEvent) => (event.key.length === 1 ? event.key.toLowerCase() : event.key);
+    const press = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey) return;
+      if (event.target instanceof HTMLButtonElement && (event.key === " " || event.key === "Enter")) return;
+      const key = name(event);
+      if (key === "p") return setRunning((now) => !now);
+      if (key === "n") return latest.current();
+      if (!(key in ARROWS) && !/^[0-9]$/.test(key)) return;
+      event.preventDefault();
+      held.add(key);
+      if (!event.repeat) setRunning(true);
+    };
+    const release = (event: KeyboardEvent) => void held.delete(name(event));
+    const forget = () => held.clear();
+    addEventListener("keydown", press);
+    addEventListener("keyup", release);
+    addEventListener("blur", forget);
+    return () => {
+      removeEventListener("keydown", press);
+      removeEventListener("keyup", release);
+      removeEventListener("blur", forget);
+    };
+  }, []);
+}
+
+interface ActionsProps {
+  names: string[];
+  taken?: number;
+  onHold: (index: number | null) => void;
+  onStep: (index: number) => void;
+}
+
+/** A button for each action, held like a key. */
+function Actions({ names, taken, onHold, onStep }: ActionsProps) {
+  const hold = (index: number) => ({
+    onPointerDown: () => onHold(index),
+    onPointerUp: () => onHold(null),
+    onPointerLeave: () => onHold(null),
+    onPointerCancel: () => onHold(null),
+    // A click without a pointer comes from the keyboard: one step of that action.
+    onClick: (event: MouseEvent) => event.detail === 0 && onStep(index),
+  });
+  return (
+    <>
+      <h2>Actions</h2>
+      <p class="soft">Arrow keys or WASD, space to fire, digits for an action by its number.</p>
+      <div class="actions">
+        {names.map((name, index) => (
+          <button key={name} class={taken === index ? "taken" : ""} {...hold(index)}>{index} {name}</button>
+        ))}
+      </div>
     </>
   );
 }

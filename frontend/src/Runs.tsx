@@ -72,34 +72,10 @@ export function Runs({ runs }: { runs: Row[] | null }) {
       {runs.length > 0 && (
         <div class="scroll">
           <table class="runs">
-            <thead>
-              <tr>
-                <th scope="col"><span class="hidden">choose</span></th>
-                {COLUMNS.map(([column, title]) => (
-                  <th key={column} scope="col" aria-sort={by === column ? "ascending" : by === `-${column}` ? "descending" : "none"}>
-                    <button class="plain" onClick={() => place.change({ sort: by === `-${column}` ? column : `-${column}` })}>
-                      {title}
-                      {by === column ? " ↑" : by === `-${column}` ? " ↓" : ""}
-                    </button>
-                  </th>
-                ))}
-                <th scope="col">curve</th>
-              </tr>
-            </thead>
+            <Head by={by} onSort={(sort) => place.change({ sort })} />
             <tbody>
               {rows.map((row) => (
-                <tr key={row.name}>
-                  <td><input type="checkbox" aria-label={`choose ${row.name}`} checked={chosen.has(row.name)} onChange={() => choose(row.name)} /></td>
-                  <th scope="row"><Link to={`/run/${encodeURIComponent(row.name)}`}>{row.name}</Link></th>
-                  <td>{row.env}</td>
-                  <td><State state={row.state} /></td>
-                  <td class="number">{count(row.steps)}</td>
-                  <td class="number">{row.minutes.toFixed(1)}</td>
-                  <td class="number">{figure(row.return_mean)}</td>
-                  <td class="number">{figure(row.return_best)}</td>
-                  <td class="soft">{row.created.slice(0, 16).replace("T", " ")}</td>
-                  <td><Spark points={row.spark} label={`mean returns of ${row.name}`} /></td>
-                </tr>
+                <RunRow key={row.name} row={row} isChosen={chosen.has(row.name)} onChoose={() => choose(row.name)} />
               ))}
             </tbody>
           </table>
@@ -107,5 +83,41 @@ export function Runs({ runs }: { runs: Row[] | null }) {
       )}
       {runs.length > 0 && rows.length === 0 && <p class="soft">No run matches.</p>}
     </>
+  );
+}
+
+function Head({ by, onSort }: { by: string; onSort: (sort: string) => void }) {
+  return (
+    <thead>
+      <tr>
+        <th scope="col"><span class="hidden">choose</span></th>
+        {COLUMNS.map(([column, title]) => (
+          <th key={column} scope="col" aria-sort={by === column ? "ascending" : by === `-${column}` ? "descending" : "none"}>
+            <button class="plain" onClick={() => onSort(by === `-${column}` ? column : `-${column}`)}>
+              {title}
+              {by === column ? " ↑" : by === `-${column}` ? " ↓" : ""}
+            </button>
+          </th>
+        ))}
+        <th scope="col">curve</th>
+      </tr>
+    </thead>
+  );
+}
+
+function RunRow({ row, isChosen, onChoose }: { row: Row; isChosen: boolean; onChoose: () => void }) {
+  return (
+    <tr>
+      <td><input type="checkbox" aria-label={`choose ${row.name}`} checked={isChosen} onChange={onChoose} /></td>
+      <th scope="row"><Link to={`/run/${encodeURIComponent(row.name)}`}>{row.name}</Link></th>
+      <td>{row.env}</td>
+      <td><State state={row.state} /></td>
+      <td class="number">{count(row.steps)}</td>
+      <td class="number">{row.minutes.toFixed(1)}</td>
+      <td class="number">{figure(row.return_mean)}</td>
+      <td class="number">{figure(row.return_best)}</td>
+      <td class="soft">{row.created.slice(0, 16).replace("T", " ")}</td>
+      <td><Spark points={row.spark} label={`mean returns of ${row.name}`} /></td>
+    </tr>
   );
 }
