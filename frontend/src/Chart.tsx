@@ -121,7 +121,7 @@ export function Chart(props: Props) {
       latest.current.onRange({ from, to });
     };
     const look = (self: uPlot) => setUnder(valuesUnder(self, latest.current.lines));
-    const hooks = { ready: [panning], setSelect: [select], setCursor: [look] };
+    const hooks = { ready: [(self: uPlot) => panning(self, (range) => latest.current.onRange(range))], setSelect: [select], setCursor: [look] };
     const made = new uPlot(options(latest.current, place.clientWidth, hooks), align(latest.current.lines, !!latest.current.logY), place);
     made.over.addEventListener("dblclick", () => latest.current.onRange(null));
     plot.current = made;
@@ -141,42 +141,11 @@ export function Chart(props: Props) {
     show(made, props);
   }, [props.lines, props.range?.from, props.range?.to, shape]);
 
-  /** Shift-drag moves the picture; every other chart follows, since the range is common to all. */
-  function panning(self: uPlot) {
-    self.over.addEventListener("pointerdown", (event) => {
-      if (!event.shiftKey) return;
-      event.preventDefault();
-      event.stopImmediatePropagation();
-      const { min, max } = self.scales.x as { min: number; max: number };
-      const start = event.clientX;
-      const width = self.over.clientWidth;
-      const move = (moved: PointerEvent) => {
-        const by = ((max - min) * (start - moved.clientX)) / width;
-        latest.current.onRange({ from: min + by, to: max + by });
-      };
-      const end = () => {
-        removeEventListener("pointermove", move);
-        removeEventListener("pointerup", end);
-      };
-      addEventListener("pointermove", move);
-      addEventListener("pointerup", end);
-    }, { capture: true });
-  }
-
   function keys(event: KeyboardEvent) {
-    const scale = plot.current?.scales.x;
-    if (!scale || scale.min === undefined || scale.max === undefined || scale.min === null || scale.max === null) return;
-    const [min, max] = [scale.min, scale.max];
-    const span = max - min;
-    const moves: Record<string, Range | null> = {
-      ArrowLeft: { from: min - span / 10, to: max - span / 10 },
-      ArrowRight: { from: min + span / 10, to: max + span / 10 },
-      "+": { from: min + span / 5, to: max - span / 5 },
-      "=": { from: min + span / 5, to: max - span / 5 },
-      "-": { from: min - span / 3, to: max + span / 3 },
-      "0": null,
-    };
-    if (!(event.key in moves) || event.ctrlKey || event.metaKey) return;
+    const { min, max } = plot.current?.scales.x ?? {};
+    if (min === undefined || max === undefined || min === null || max === null || event.ctrlKey || event.metaKey) return;
+    const moves = rangesOfKeys(min, max);
+    if (!(event.key in moves)) return;
     event.preventDefault();
     props.onRange(moves[event.key]);
   }
@@ -192,6 +161,42 @@ export function Chart(props: Props) {
       <div ref={frame} class="canvas" tabIndex={0} role="img" aria-label={spoken(props)} onKeyDown={keys} />
     </figure>
   );
+}
+
+/** Shift-drag moves the picture; every other chart follows, since the range is common to all. */
+function panning(self: uPlot, onRange: (range: Range) => void): void {
+  self.over.addEventListener("pointerdown", (event) => {
+    if (!event.shiftKey) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const { min, max } = self.scales.x as { min: number; max: number };
+    const start = event.clientX;
+    const width = self.over.clientWidth;
+    const move = (moved: PointerEvent) => {
+      const by = ((max - min) * (start - moved.clientX)) / width;
+      onRange({ from: min + by, to: max + by });
+    };
+    const end = () => {
+      removeEventListener("pointermove", move);
+      removeEventListener("pointerup", end);
+    };
+    addEventListener("pointermove", move);
+    addEventListener("pointerup", end);
+  }, { capture: true });
+}
+
+/** Where each key leads from what is shown now; null is all of it. */
+function rangesOfKeys(min: number, max: number): Record<string, Range | null> {
+  const span = max - min;
+  const closer = { from: min + span / 5, to: max - span / 5 };
+  return {
+    ArrowLeft: { from: min - span / 10, to: max - span / 10 },
+    ArrowRight: { from: min + span / 10, to: max + span / 10 },
+    "+": closer,
+    "=": closer,
+    "-": { from: min - span / 3, to: max + span / 3 },
+    "0": null,
+  };
 }
 
 /** Scales follow from the range that was asked for, or from all there is. */
