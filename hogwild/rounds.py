@@ -51,4 +51,5 @@ def read_patient(folder: RunFolder) -> Patient:
     games = [
         (int(worker), float(score), float(length)) for _, _, worker, score, length in read_episodes(folder.episodes)
     ]
-    return Patient(resolved, [row for _, row in read_rows(folder.metrics)], games, find_reference(resolved))
+    rows = [row for _, row in read_rows(folder.metrics, most=KEPT)]
+    return Patient(resolved, rows, games, find_reference(resolved))

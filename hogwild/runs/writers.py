@@ -135,12 +135,15 @@ def trim_metrics(path: Path, step: int) -> None:
     replace_file(path, "".join(line + "\n" for line in kept))
 
 
-def read_rows(path: Path) -> list[tuple[str, dict[str, float]]]:
-    """Rows of metrics as they stand and as they mean; damaged ones are passed over."""
+def read_rows(path: Path, most: int = 0) -> list[tuple[str, dict[str, float]]]:
+    """Rows of metrics as they stand and as they mean; damaged ones are passed over. Of more than `most`, if that is
+    given, evenly spread ones, the last among them."""
     rows: list[tuple[str, dict[str, float]]] = []
     if not path.exists():
         return rows
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    every = -(-len(lines) // most) if most else 1
+    for line in reversed(lines[::-every]) if every > 1 else lines:
         try:
             row = json.loads(line)
         except ValueError:

@@ -188,3 +188,11 @@ def test_lines_that_are_no_rows_are_passed_over(tmp_path: Path, line: str) -> No
 def test_a_missing_file_has_no_rows(tmp_path: Path) -> None:
     rows: list[Any] = read_rows(tmp_path / "metrics.jsonl")
     assert rows == []
+
+
+def test_of_many_rows_a_few_are_enough(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("".join(f'{{"progress/steps": {step}}}\n' for step in range(1, 1001)))
+    steps = [row["progress/steps"] for _, row in read_rows(path, most=300)]
+    assert steps == list(range(4, 1001, 4))
+    assert len(read_rows(path, most=1000)) == len(read_rows(path)) == 1000
