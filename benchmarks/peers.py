@@ -197,7 +197,14 @@ def ratios(results: dict[str, Any]) -> str:
         ceiling = SETTINGS[0] if mine.task == A3C else None
         for other in (fastest, ceiling):
             if other is not None and speeds(results, other) and speeds(results, mine):
-                each = [a / b for a, b in zip(speeds(results, mine), speeds(results, other), strict=False)]
+                rounds_of_both = zip(results[mine.name], results[other.name], strict=False)
+                each = [
+                    ours["steps_per_second"] / theirs["steps_per_second"]
+                    for ours, theirs in rounds_of_both
+                    if "failed" not in ours and "failed" not in theirs
+                ]
+                if not each:
+                    continue
                 middle, rounds = statistics.median(each), ", ".join(f"{ratio:.2f}" for ratio in each)
                 lines.append(f"| {mine.name} | {other.name} | **{middle:.2f}** | {rounds} |")
     return "\n".join(lines)
