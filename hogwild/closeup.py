@@ -23,7 +23,7 @@ from hogwild.policies.flat import FlatLayout
 from hogwild.policies.policy import Policy
 from hogwild.rollout import Played, Rollout
 from hogwild.runs.folder import RunFolder
-from hogwild.runs.writers import EventWriter
+from hogwild.runs.writers import EventWriter, RunWriter
 from hogwild.session import Session
 from hogwild.threads import one_torch_thread
 
@@ -41,7 +41,7 @@ class Closeup:
         self.layout = FlatLayout(self.policy)
         self.flat = self.layout.bind(self.policy)
         self.gradients = GradientComputer(self.policy, self.layout, make_objective(self.settings, 0), max_norm=0.0)
-        self.looked = time.monotonic()
+        self.looked, self.is_over = time.monotonic(), False
         self._draw_graph(folder)
 
     def _draw_graph(self, folder: RunFolder) -> None:
@@ -63,11 +63,19 @@ class Closeup:
         """Go on looking on: a viewer who says nothing for some seconds is forgotten."""
         self.inbox.look()
 
-    def look(self, events: EventWriter, step: int) -> None:
-        """When it is time, write what there is to see."""
-        if time.monotonic() - self.looked < EVERY_SECONDS:
-            return
+    def look(self, writer: RunWriter, step: int) -> str:
+        """When it is time, write what there is to see. The first trouble is the last: answers what it was."""
+        if self.is_over or time.monotonic() - self.looked < EVERY_SECONDS:
+            return ""
         self.looked = time.monotonic()
+        try:
+            writer.show(self._show, step)
+        except Exception as error:  # an onlooker cannot end a training
+            self.is_over = True
+            return f"--detailed-logs: {type(error).__name__}: {error}. Training goes on without them."
+        return ""
+
+    def _show(self, events: EventWriter, step: int) -> None:
         moments = list(self.inbox.moments(STEPS + 1))
         with one_torch_thread():
             for name, values in self._numbers(moments, step):

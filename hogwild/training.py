@@ -120,7 +120,8 @@ class Training:
                 last_row = now
                 row = self._write_row(writer)
                 self.warn(*self.rounds.look(row))
-                self._look_closer(writer)
+                if self.closeup is not None:
+                    self.warn(self.closeup.look(writer, self.progress.steps))
                 if self.live_weights.is_wanted():
                     self.live_weights.put(self.session.weights())
             if now - last_checkpoint >= run.checkpoint_seconds:
@@ -128,15 +129,6 @@ class Training:
                 last_checkpoint = time.monotonic()
             self.display.update(self.progress, row, self.engine.statuses)
         return reason
-
-    def _look_closer(self, writer: RunWriter) -> None:
-        if self.closeup is None:
-            return
-        try:
-            writer.show(self.closeup.look, self.progress.steps)
-        except Exception as error:  # an onlooker cannot end a training
-            self.closeup = None
-            self.warn(f"--detailed-logs: {type(error).__name__}: {error}. Training goes on without them.")
 
     def _take(self, reports: "list[Any]", writer: RunWriter) -> None:
         for report in reports:

@@ -11,6 +11,7 @@ import hogwild
 from hogwild import closeup
 from hogwild.closeup import rollout_of
 from hogwild.config.settings import PolicySettings
+from hogwild.errors import NotFinite
 from hogwild.live.mailbox import moment_dtype
 from hogwild.policies.policy import Policy
 from hogwild.policies.spec import PolicySpec
@@ -76,3 +77,14 @@ def test_gaps_make_no_rollout() -> None:
     policy = Policy(PolicySpec((4,), "float32", num_actions=2), PolicySettings(encoder="mlp"))
     assert rollout_of(moments(1), policy, lambda r: r) is None
     assert rollout_of([*moments(2), *moments(5)[3:]], policy, lambda r: r) is None
+
+
+def test_trouble_with_it_is_said_once_and_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise NotFinite("the gradient is not finite")
+
+    monkeypatch.setattr(closeup, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(closeup.Closeup, "_numbers", fail)
+    run = hogwild.train("CartPole-v1", runs=str(tmp_path), steps=1000, detailed_logs=True, **SMALL)
+    assert run.status["state"] == "finished"
+    assert run.folder.log.read_text().count("--detailed-logs: NotFinite") == 1

@@ -156,7 +156,7 @@ class Site:
         folder, given = self.folder(request), await body(request)
         steps = {path.name: step_of(path) for path in list_checkpoints(folder.checkpoints)}
         kind, checkpoint, episodes = given.get("kind"), given.get("checkpoint"), given.get("episodes", 100)
-        if kind not in ("evaluate", "film") or checkpoint not in steps:
+        if kind not in ("evaluate", "film") or not isinstance(checkpoint, str) or checkpoint not in steps:
             raise HTTPException(400, "Which checkpoint, and what to do with it?")
         if not isinstance(episodes, int) or not 1 <= episodes <= MOST_EPISODES:
             raise HTTPException(400, f"From 1 to {MOST_EPISODES} episodes.")
