@@ -41,7 +41,6 @@ class Actor:
         seed: int,
         reward_scale: float = 1.0,
         reward_clip: float = 0.0,
-        persistence: float = 0.0,
     ) -> None:
         self.policy = policy
         self.batch = batch
@@ -49,7 +48,7 @@ class Actor:
         self.reward_scale = reward_scale
         self.reward_clip = reward_clip
         self.generator = torch.Generator().manual_seed(seed)
-        self.persist(persistence)
+        self.persist(0.0)
         self.draws: Tensor | None = None  # by which the last actions were taken, where they may last
         n, t, device = batch.num_envs, rollout_steps, policy.device
         dtype = getattr(torch, batch.spec.observation_dtype)

@@ -253,7 +253,8 @@ def test_draws_that_last_are_carried_over_borders_of_rollouts_and_checkpoints() 
     def new_actor() -> Actor:
         batch = GymnasiumBatch("CartPole-v1", lambda: gymnasium.make("CartPole-v1"), 3)
         torch.manual_seed(0)
-        actor = Actor(Policy(batch.spec, PolicySettings()), batch, 4, seed=0, persistence=0.99)
+        actor = Actor(Policy(batch.spec, PolicySettings()), batch, 4, seed=0)
+        actor.persist(0.99)
         actor.reset([1, 2, 3])
         return actor
 
