@@ -1,73 +1,81 @@
-"""What looking on costs: processor time of a step in each worker with nobody there, and while worker 0 is watched.
+"""What looking on costs a worker.
 
-    python benchmarks/watching.py
+    python benchmarks/watching.py                # about four minutes; needs a quiet machine
 
-One training of Pong; in turns nobody looks on, and a viewer does. Steps a second are told, too, but on a computer that
-others use they differ by more than any viewer costs; how long the processor works for a step differs less. Writes
-`benchmarks/results/watching.json`.
+One worker plays and learns Pong as it does in training; in turns, a few rollouts at a time, nobody looks on, somebody
+does, and nobody can (as if there were no such thing). The processor's time for a step is compared within each round,
+since a machine that others use grows faster and slower by more than that from minute to minute. Adds a run to
+`benchmarks/results/watching.json` and prints all.
 """
 
 import json
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-import psutil
+import torch
 from pages import ROOT
 
-from hogwild.live.mailbox import Inbox
-from hogwild.runs.folder import RunFolder, read_json
+from hogwild.link import Pulled
+from hogwild.live.mailbox import Inbox, Outbox, touch, wanted_file
+from hogwild.resolve import layer, resolve
+from hogwild.worker import Worker
 
 OUTPUT = ROOT / "benchmarks" / "results" / "watching.json"
-TURNS, SECONDS, FORGOTTEN = 8, 30.0, 5.0  # a viewer is forgotten after four seconds
+ROUNDS, ROLLOUTS = 40, 2
+WAYS = ("impossible", "nobody", "watched")
 
 
-def read_workers(folder: RunFolder) -> list[tuple[int, float]]:
-    """Steps of each worker so far, and seconds that its process has worked."""
-    workers = read_json(folder.status)["workers"]
-    times = [psutil.Process(worker["pid"]).cpu_times() for worker in workers]
-    return [(worker["steps"], used.user + used.system) for worker, used in zip(workers, times, strict=True)]
+def seconds_per_step(worker: Worker) -> float:
+    """Processor time of a step, over a few rollouts that are played and learned from."""
+    started, steps = time.process_time(), 0
+    for _ in range(ROLLOUTS):
+        rollout = worker.play(Pulled(0, 0, ready=True))
+        for minibatch in worker.gradients.minibatches(rollout):
+            worker.gradients.compute(minibatch, 0, rollout.steps, rollout.played)
+        steps += rollout.steps
+    return (time.process_time() - started) / steps
 
 
-def turn(folder: RunFolder, watched: bool) -> list[dict[str, float]]:
-    """What a turn came to for each worker; a viewer of worker 0 reads thirty moments a second."""
-    inbox, before, started = Inbox(folder.live, 0), read_workers(folder), time.monotonic()
-    while (passed := time.monotonic() - started) < SECONDS:
-        if watched:
+def measure(folder: Path) -> dict[str, list[float]]:
+    """Microseconds of a step in each round, each way."""
+    worker = Worker(resolve(layer("pong")).settings, rank=0)
+    outbox, inbox = Outbox(folder, 0, worker.batch.spec), Inbox(folder, 0)
+    wanted = wanted_file(folder, 0)
+    found: dict[str, list[float]] = {way: [] for way in WAYS}
+    seconds_per_step(worker)  # the first rollouts are slow
+    for number in range(ROUNDS):
+        for way in WAYS[number % 3 :] + WAYS[: number % 3]:
+            worker.actor.onlooker = None if way == "impossible" else outbox
+            touch(wanted) if way == "watched" else wanted.unlink(missing_ok=True)
+            outbox.is_there()
+            found[way].append(round(seconds_per_step(worker) * 1e6, 2))
             inbox.look()
-            list(inbox.moments(1))
-        time.sleep(1 / 30)
-    found = []
-    for (steps, used), (first, unused) in zip(read_workers(folder), before, strict=True):
-        speed, microseconds = (steps - first) / passed, (used - unused) / (steps - first) * 1e6
-        found.append({"steps_per_second": round(speed, 1), "microseconds_per_step": round(microseconds, 2)})
+            seen = len(list(inbox.moments()))
+            assert (seen > 0) == (way == "watched")
+            wanted.unlink(missing_ok=True)
     return found
 
 
+def describe(run: dict[str, list[float]]) -> str:
+    """What each way costs beside a worker that nobody can look at, over all rounds."""
+    words = []
+    for way in WAYS[1:]:
+        costs = sorted(a / b - 1 for a, b in zip(run[way], run["impossible"], strict=True))
+        low, middle, high = statistics.quantiles(costs, n=4)
+        words.append(f"{way} {middle:+.2%} (half of the rounds within {low:+.1%} and {high:+.1%})")
+    return f"{statistics.median(run['impossible']):.0f} µs a step; " + ", ".join(words)
+
+
 def main() -> None:
-    with tempfile.TemporaryDirectory() as runs:
-        minutes = str((2 * TURNS * (SECONDS + FORGOTTEN) + 40) / 60)
-        words = ["train", "pong", "--minutes", minutes, "--until-return", "1000", "--runs", runs, "--name", "seen"]
-        words += ["--quiet", "--log-seconds", "0.2"]
-        training = subprocess.Popen([sys.executable, "-m", "hogwild", *words])
-        folder = RunFolder(Path(runs) / "seen")
-        while read_json(folder.status).get("steps", 0) < 50_000:
-            time.sleep(0.5)
-        found: dict[str, list[list[dict[str, float]]]] = {"nobody": [], "watched": []}
-        for _ in range(TURNS):
-            for how in found:
-                time.sleep(FORGOTTEN)
-                found[how].append(turn(folder, how == "watched"))
-                print(how, found[how][-1], flush=True)
-        training.terminate()
-        training.wait()
-    key = "microseconds_per_step"
-    costs = [seen[0][key] / alone[0][key] - 1 for seen, alone in zip(found["watched"], found["nobody"], strict=True)]
-    print(f"a step of worker 0 while it is watched: {statistics.median(costs):+.1%} (median of {TURNS} pairs)")
-    OUTPUT.write_text(json.dumps({"turns": found, "cost_of_worker_0": costs}, indent=1) + "\n")
+    torch.set_num_threads(1)
+    runs = json.loads(OUTPUT.read_text()) if OUTPUT.exists() else []
+    with tempfile.TemporaryDirectory() as place:
+        runs.append(measure(Path(place)))
+    OUTPUT.write_text(json.dumps(runs, indent=1) + "\n")
+    for run in runs:
+        print(describe(run))
 
 
 if __name__ == "__main__":

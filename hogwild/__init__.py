@@ -13,11 +13,21 @@ if TYPE_CHECKING:
     from hogwild.agent import Agent
     from hogwild.api import Run, load, train
     from hogwild.errors import HogwildError
+    from hogwild.hooks import Hooks
+    from hogwild.policies.policy import Policy
 
 __version__ = "0.1.0"
-__all__ = ["Agent", "HogwildError", "Run", "load", "train"]
+__all__ = ["Agent", "HogwildError", "Hooks", "Policy", "Run", "load", "train"]
 
-_HOMES = {"Agent": "agent", "HogwildError": "errors", "Run": "api", "load": "api", "train": "api"}
+_HOMES = {
+    "Agent": "agent",
+    "HogwildError": "errors",
+    "Hooks": "hooks",
+    "Policy": "policies.policy",
+    "Run": "api",
+    "load": "api",
+    "train": "api",
+}
 
 
 def __getattr__(name: str) -> Any:

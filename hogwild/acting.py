@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from hogwild.envs.batch import EnvBatch, Step
-from hogwild.maths import categorical
+from hogwild.envs.rewards import Rewards
 from hogwild.maths.persistence import hold, spread
 from hogwild.policies.policy import Policy
 from hogwild.rollout import Played, Rollout
@@ -39,21 +39,20 @@ class Actor:
         rollout_steps: int,
         *,
         seed: int,
-        reward_scale: float = 1.0,
-        reward_clip: float = 0.0,
+        rewards: Rewards | None = None,
     ) -> None:
         self.policy = policy
         self.batch = batch
         self.steps = rollout_steps
-        self.reward_scale = reward_scale
-        self.reward_clip = reward_clip
+        self.rewards_learned = rewards or Rewards(batch.num_envs)
         self.generator = torch.Generator().manual_seed(seed)
         self.persist(0.0)
         self.draws: Tensor | None = None  # by which the last actions were taken, where they may last
         n, t, device = batch.num_envs, rollout_steps, policy.device
         dtype = getattr(torch, batch.spec.observation_dtype)
         self.observations = torch.zeros(t + 1, n, *batch.spec.observation_shape, dtype=dtype, device=device)
-        self.actions = torch.zeros(t, n, dtype=torch.int64, device=device)
+        kind = getattr(torch, batch.spec.action_dtype)
+        self.actions = torch.zeros(t, n, *batch.spec.action_shape, dtype=kind, device=device)
         self.log_probs = torch.zeros(t, n, device=device)
         self.values = torch.zeros(t + 1, n, device=device)
         self.rewards = torch.zeros(t, n, device=device)
@@ -68,7 +67,7 @@ class Actor:
         self.env_seconds = 0.0
         self.act_seconds = 0.0
         self.onlooker: Onlooker | None = None
-        self.all_log_probs: Tensor  # of the last step, for the onlooker
+        self.parameters: Tensor  # of the last step, for the onlooker
 
     def reset(self, seeds: list[int]) -> None:
         """Start all environments, each with its own seed."""
@@ -85,6 +84,7 @@ class Actor:
         env_seconds = 0.0
         self.observations[0].copy_(self.observations[self.steps])
         self.first[0] = self.first[self.steps]
+        self.rewards_learned.begin()
         self.state = self.policy.renew_dropout(self.state, self.generator)
         start_state = self.state.clone()
         uniform = self._draw().to(self.policy.device)
@@ -94,7 +94,7 @@ class Actor:
             for t in range(self.steps):
                 actions = self._act(t, uniform[t])
                 before = time.perf_counter()
-                step = self.batch.step(actions.cpu().numpy())
+                step = self.batch.step(self.policy.actions.played(actions).cpu().numpy())
                 env_seconds += time.perf_counter() - before
                 self._record(t, step)
                 if is_watched:
@@ -119,22 +119,22 @@ class Actor:
         )
 
     def _draw(self) -> Tensor:
-        """Random numbers that decide all actions of a rollout, [T, N]."""
-        fresh = torch.rand(self.steps, self.batch.num_envs, generator=self.generator)
+        """Random numbers that decide all actions of a rollout, [T, N, draws]."""
+        fresh = torch.rand(self.steps, self.batch.num_envs, self.policy.actions.draws, generator=self.generator)
         if not self.persistence.any():
             return fresh
-        kept = torch.rand(fresh.shape, generator=self.generator) < self.persistence
-        held = hold(fresh, kept, fresh[0] if self.draws is None else self.draws)
+        kept = torch.rand(fresh.shape[:2], generator=self.generator) < self.persistence
+        held = hold(fresh, kept.unsqueeze(-1), fresh[0] if self.draws is None else self.draws)
         self.draws = held[-1].clone()
         return held
 
     def _act(self, t: int, uniform: Tensor) -> Tensor:
         out = self.policy(self.observations[t : t + 1], self.state, self.first[t : t + 1])
         self.state = out.state
-        self.all_log_probs = out.log_probs[0]
-        actions = categorical.sample(out.log_probs[0], uniform)
+        self.parameters = out.parameters[0]
+        actions = self.policy.actions.sample(self.parameters, uniform)
         self.actions[t] = actions
-        self.log_probs[t] = categorical.log_probability(out.log_probs[0], actions)
+        self.log_probs[t] = self.policy.actions.log_probability(self.parameters, actions)
         self.values[t] = out.value[0]
         return actions
 
@@ -143,9 +143,7 @@ class Actor:
         rewards = np.asarray(step.rewards, dtype=np.float32)
         self.returns += rewards
         self.lengths += 1
-        learned = rewards * self.reward_scale
-        if self.reward_clip:
-            learned = learned.clip(-self.reward_clip, self.reward_clip)
+        learned = self.rewards_learned.take(rewards, step.terminated | step.truncated)
         self.rewards[t].copy_(torch.from_numpy(learned))
         self.terminated[t].copy_(torch.from_numpy(step.terminated))
         self.truncated[t].copy_(torch.from_numpy(step.truncated))
@@ -165,9 +163,11 @@ class Actor:
         assert self.onlooker is not None
         self.onlooker.see(
             observation=self.observations[t, 0].cpu().numpy(),
-            probabilities=self.all_log_probs[0].exp().cpu().numpy(),
+            probabilities=self.policy.actions.shown(self.parameters[0]).cpu().numpy(),
             value=self.values[t, 0].item(),
-            action=self.actions[t, 0].item(),
+            action=self.actions[t, 0].cpu().numpy(),
+            taken=self.batch.spec.taken(self.policy.actions.played(self.actions[t, 0]).cpu().numpy()),
+            log_prob=self.log_probs[t, 0].item(),
             reward=step.rewards[0],
             score=self.returns[0],
             length=self.lengths[0],
@@ -202,6 +202,7 @@ class Actor:
             "random": self.generator.get_state().numpy(),
             "returns": self.returns,
             "lengths": self.lengths,
+            "discounted": self.rewards_learned.so_far,
         }
 
     def load(self, saved: dict[str, Any]) -> None:
@@ -211,6 +212,8 @@ class Actor:
         self.first[self.steps].copy_(torch.from_numpy(saved["first"]))
         self.state = torch.from_numpy(saved["memory"]).to(self.policy.device)
         self.generator.set_state(torch.from_numpy(saved["random"]))
-        self.draws = torch.from_numpy(saved["draws"]).clone() if "draws" in saved else None
+        draws = saved.get("draws")
+        self.draws = None if draws is None else torch.from_numpy(draws).reshape(self.batch.num_envs, -1).clone()
         self.returns = saved["returns"].copy()
         self.lengths = saved["lengths"].copy()
+        self.rewards_learned.so_far = saved.get("discounted", self.rewards_learned.so_far).copy()

@@ -12,10 +12,8 @@ from hogwild.config.settings import Settings
 from hogwild.envs.atari_game import AtariGame
 from hogwild.envs.ids import EnvPlan, plan_env
 from hogwild.envs.make import layout_of, make_one
-from hogwild.errors import UsageError
-from hogwild.maths import categorical
 from hogwild.policies.flat import FlatLayout
-from hogwild.policies.policy import Policy
+from hogwild.policies.make import make_policy
 from hogwild.runs.checkpoint import Checkpoint
 
 
@@ -31,7 +29,7 @@ class Agent:
         self.source = source
         self.steps = int(checkpoint.state["progress"]["steps"])
         self.carried: list[dict[str, float]] = [c for worker in checkpoint.state["carried"] for c in worker]
-        self.policy = Policy(self.spec, settings.policy)
+        self.policy = make_policy(self.spec, settings.policy)
         layout = FlatLayout(self.policy)
         load_weights(layout, layout.bind(self.policy), checkpoint.weights)
         self.policy.eval()
@@ -52,15 +50,17 @@ class Agent:
     @torch.no_grad()
     def predict(
         self,
-        observation: np.ndarray,
+        observation: Any,
         state: tuple[np.ndarray, ...] | None = None,
         episode_start: np.ndarray | None = None,
         deterministic: bool = False,
-    ) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
+        action_masks: np.ndarray | None = None,
+    ) -> tuple[Any, tuple[np.ndarray, ...] | None]:
         """Actions for one observation or a batch of them, and the memory to pass to the next call.
 
         `state` is what the last call answered, None at the beginning; `episode_start` marks where in the batch a new
-        episode begins. A policy without memory answers None as state.
+        episode begins. A policy without memory answers None as state. `action_masks` say which choices are allowed, in
+        environments that tell it in `info`.
 
         >>> import tempfile, hogwild
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +70,7 @@ class Agent:
         >>> int(action) in (0, 1), state
         (True, None)
         """
-        batch, is_single = self.batch_of(np.asarray(observation))
+        batch, is_single = self.batch_of(observation, action_masks)
         memory = self.policy.initial_state(len(batch))
         if state is not None:
             memory = torch.from_numpy(np.asarray(state[0], dtype=np.float32))
@@ -78,25 +78,19 @@ class Agent:
         if episode_start is not None:
             starts = torch.from_numpy(np.atleast_1d(np.asarray(episode_start, dtype=bool)))
         out = self.policy(torch.from_numpy(batch)[None], memory, starts[None])
-        actions = self._choose(out.log_probs[0], deterministic).numpy() + self.spec.first_action
+        actions = self.layout.actions(self.choose(out.parameters[0], deterministic))
         following = (out.state.numpy(),) if self.policy.memory.state_size else None
         return (actions[0] if is_single else actions), following
 
-    def _choose(self, log_probs: Tensor, deterministic: bool) -> Tensor:
+    def choose(self, parameters: Tensor, deterministic: bool = False) -> np.ndarray:
+        """Actions as they leave the policy, [N] or [N, K], from what it says about them, [N, P]."""
+        actions = self.policy.actions
         if deterministic:
-            return log_probs.argmax(-1)
-        return categorical.sample(log_probs, torch.rand(len(log_probs), generator=self.generator))
+            chosen = actions.mode(parameters)
+        else:
+            chosen = actions.sample(parameters, torch.rand(len(parameters), actions.draws, generator=self.generator))
+        return actions.played(chosen).numpy()
 
-    def batch_of(self, observation: np.ndarray) -> tuple[np.ndarray, bool]:
+    def batch_of(self, observation: Any, mask: np.ndarray | None = None) -> tuple[np.ndarray, bool]:
         """The observations as the policy wants them, and whether it was a single one."""
-        seen = self.spec.observation_shape
-        for shape in (self.layout.shape, seen):
-            for is_single, given in ((True, observation.shape), (False, observation.shape[1:])):
-                if given == shape:
-                    batch = observation[None] if is_single else observation
-                    if shape == self.layout.shape:
-                        return self.layout.arrange(batch), is_single
-                    return np.ascontiguousarray(batch, dtype=self.spec.observation_dtype), is_single
-        raise UsageError(
-            f"The agent sees observations of shape {self.layout.shape}, one or a batch, not {observation.shape}."
-        )
+        return self.layout.observations.read(observation, mask)

@@ -7,6 +7,7 @@ from hogwild.agent import Agent
 from hogwild.config.settings import Settings
 from hogwild.display import Silent
 from hogwild.evaluation import Evaluation, evaluate
+from hogwild.own import name_of
 from hogwild.probe import fit
 from hogwild.resolve import is_open, layers, merge, read_settings
 from hogwild.runs.find import find_checkpoint, find_run
@@ -67,7 +68,8 @@ class Run:
 
 
 def train(env: str, *, preset: str = "", file: str = "", overwrite: bool = False, **settings: Any) -> Run:
-    """Train an agent and answer its run; every flag of the command is a keyword argument here.
+    """Train an agent and answer its run; every flag of the command is a keyword argument here. A part of your own
+    (`encoder`, `objective`, `policy_class`, `hooks`) may be given as the class itself, if workers can import it.
 
     Workers are processes of their own, so a script needs the usual `if __name__ == "__main__":` around this call.
 
@@ -76,7 +78,7 @@ def train(env: str, *, preset: str = "", file: str = "", overwrite: bool = False
     ...     train("CartPole-v1", steps=200, engine="inline", workers=1, runs=folder, name="tiny").name
     'tiny'
     """
-    sources = layers(env, preset, file, **settings)
+    sources = layers(env, preset, file, **{name: name_of(value) for name, value in settings.items()})
     chosen = fit(merge(sources))[0] if is_open(sources, "envs") else merge(sources)
     return Run(start_training(chosen, Silent(), overwrite).folder)
 

@@ -14,6 +14,7 @@ import psutil
 
 from hogwild.config.settings import Settings, of_worker
 from hogwild.engines.processes import ProcessEngine, worker_environment
+from hogwild.envs.batch import EnvBatch
 from hogwild.envs.ids import plan_env
 from hogwild.envs.make import make_batch
 from hogwild.report import Report
@@ -207,6 +208,21 @@ class BareEnvironments:
             process.join()
 
 
+def random_actions(batch: EnvBatch, random: np.random.Generator) -> np.ndarray:
+    """Actions as a policy would give them that knows nothing."""
+    spec = batch.spec
+    if spec.is_choice:
+        return random.integers(spec.num_actions, size=batch.num_envs)
+    columns: list[np.ndarray] = []
+    for part in spec.actions:
+        if part.kind == "numbers":
+            columns.append(random.uniform(-1.0, 1.0, (batch.num_envs, part.size)))
+        else:
+            wide, most = (1, part.size) if part.kind == "choice" else (part.size, 2)
+            columns.append(random.integers(most, size=(batch.num_envs, wide)))
+    return np.concatenate(columns, axis=1).astype(spec.action_dtype)
+
+
 def _step_bare(settings: Settings, rank: int, pipe: Connection) -> None:
     batch = make_batch(plan_env(settings), settings.environment, of_worker(settings.environment.envs, rank))
     batch.reset(list(range(batch.num_envs)))
@@ -216,6 +232,6 @@ def _step_bare(settings: Settings, rank: int, pipe: Connection) -> None:
         seconds = pipe.recv()
         steps, started = 0, time.perf_counter()
         while time.perf_counter() - started < seconds:
-            batch.step(random.integers(batch.spec.num_actions, size=batch.num_envs))
+            batch.step(random_actions(batch, random))
             steps += batch.num_envs
         pipe.send(steps / (time.perf_counter() - started))

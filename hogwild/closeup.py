@@ -20,6 +20,7 @@ from hogwild.learning import GradientComputer
 from hogwild.live.mailbox import Inbox
 from hogwild.objectives import make_objective
 from hogwild.policies.flat import FlatLayout
+from hogwild.policies.make import make_policy
 from hogwild.policies.policy import Policy
 from hogwild.rollout import Played, Rollout
 from hogwild.runs.folder import RunFolder
@@ -37,7 +38,7 @@ class Closeup:
     def __init__(self, session: Session, folder: RunFolder) -> None:
         self.session, self.settings = session, session.settings
         self.inbox = Inbox(folder.live, rank=0)
-        self.policy = Policy(session.resolved.spec, self.settings.policy)
+        self.policy = make_policy(session.resolved.spec, self.settings.policy)
         self.layout = FlatLayout(self.policy)
         self.flat = self.layout.bind(self.policy)
         self.gradients = GradientComputer(self.policy, self.layout, make_objective(self.settings, 0), max_norm=0.0)
@@ -92,7 +93,8 @@ class Closeup:
             for name, view in self.layout.views(row.cpu()):
                 yield f"optimizer-{number}/{name}", view.numpy()
         plan, environment = self.session.resolved.plan, self.settings.environment
-        rollout = rollout_of(moments, self.policy, lambda rewards: plan.as_learned(rewards, environment))
+        deviation = float(self.policy.rewards.deviation) if self.policy.rewards is not None else 1.0
+        rollout = rollout_of(moments, self.policy, lambda rewards: plan.as_learned(rewards, environment, deviation))
         if rollout is None:
             return
         with listening(self.policy) as heard, torch.no_grad():
@@ -115,13 +117,12 @@ def rollout_of(moments: list[Any], policy: Policy, as_learned: Any) -> Rollout |
     def column(name: str, length: int = count) -> Tensor:
         return torch.from_numpy(np.stack([np.asarray(moment[name]) for moment in moments[:length]]))[:, None]
 
-    actions, over = column("action"), column("over", count + 1)
-    probabilities = column("probabilities").gather(-1, actions[..., None]).squeeze(-1)
+    over = column("over", count + 1)
     rewards = torch.from_numpy(as_learned(column("reward").numpy()).astype(np.float32))
     return Rollout(
         observations=column("observation", count + 1),
-        actions=actions,
-        log_probs=probabilities.clamp_min(1e-9).log(),
+        actions=column("action"),
+        log_probs=column("log_prob"),
         values=column("value", count + 1),
         rewards=rewards,
         terminated=over[:-1],

@@ -26,7 +26,9 @@ VALUE_ERROR = 20.0  # rewards: they should be about 1
 LAG_FACTOR = 3.0  # times what the settings bring with them
 ALWAYS, HALF = 0.95, 0.5
 KL = 0.1  # nats
+NARROW = -3.0  # nats: the entropy of a number whose deviation is 0.012
 NOTHING_ENDED = 200_000  # steps
+HOOKS = 0.05  # of the time
 LOST = 0.5  # of what had been learned
 
 
@@ -90,14 +92,18 @@ def examine(patient: Patient) -> list[Finding]:
 
 def entropy_collapsed(patient: Patient) -> Finding | None:
     """The agent tries nothing new any more, and has not learned what it should."""
-    random = math.log(max(2, patient.resolved.spec.num_actions))
-    found = patient.since("policy/entropy", lambda entropy: entropy < RANDOM_SHARE * random)
+    parts = patient.resolved.spec.actions
+    random = sum(math.log(max(2, part.size)) for part in parts if part.kind == "choice")
+    random += sum(part.size * math.log(2) for part in parts if part.kind == "switches")
+    numbers = sum(part.size for part in parts if part.kind == "numbers")
+    found = patient.since("policy/entropy", lambda entropy: entropy < RANDOM_SHARE * random + NARROW * numbers)
     if found is None or patient.is_solved:
         return None
+    usual = f" of {random:.2f}" if not numbers else ""
     return Finding(
         "entropy-collapsed",
         found[0],
-        f"entropy is {found[1]:.3f} of {random:.2f} nats: the agent always does the same and tries nothing new",
+        f"entropy is {found[1]:.3f}{usual} nats: the agent always does the same and tries nothing new",
         "a larger --entropy, or a smaller --learning-rate",
     )
 
@@ -255,6 +261,19 @@ def workers_wait(patient: Patient) -> Finding | None:
     )
 
 
+def hooks_slow(patient: Patient) -> Finding | None:
+    """Somebody's own code holds up the workers."""
+    found = patient.since("time/hooks", lambda share: share > HOOKS)
+    if found is None:
+        return None
+    return Finding(
+        "hooks-slow",
+        found[0],
+        f"{found[1]:.0%} of the time is spent in --hooks {patient.resolved.settings.run.hooks}",
+        "to do less in on_rollout and on_update, or only now and then",
+    )
+
+
 RULES: tuple[Callable[[Patient], Finding | None], ...] = (
     entropy_collapsed,
     value_error_large,
@@ -267,4 +286,5 @@ RULES: tuple[Callable[[Patient], Finding | None], ...] = (
     behind_reference,
     forgotten,
     workers_wait,
+    hooks_slow,
 )

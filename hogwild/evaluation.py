@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+import torch
 
 from hogwild.agent import Agent
 from hogwild.envs.make import make_batch
@@ -95,17 +96,19 @@ class Player:
         self.epsilon = epsilon
         self.random = np.random.default_rng(seed)
         agent.generator.manual_seed(seed)
-        self.state: tuple[np.ndarray, ...] | None = None
+        self.memory = agent.policy.initial_state(envs)
         self.envs = envs
 
     def act(self, observations: np.ndarray, first: np.ndarray) -> np.ndarray:
         """One action for each environment."""
-        with one_torch_thread():
-            actions, self.state = self.agent.predict(observations, self.state, first, self.greedy)
-        actions = actions - self.agent.spec.first_action
-        if self.epsilon:
-            explore = self.random.random(self.envs) < self.epsilon
-            actions = np.where(explore, self.random.integers(self.agent.spec.num_actions, size=self.envs), actions)
+        with one_torch_thread(), torch.no_grad():
+            out = self.agent.policy(torch.from_numpy(observations)[None], self.memory, torch.from_numpy(first)[None])
+            self.memory = out.state
+            actions = self.agent.choose(out.parameters[0], self.greedy)
+            if self.epsilon:
+                explore = self.random.random(self.envs) < self.epsilon
+                random = self.agent.policy.actions.indifferent(out.parameters[0])
+                actions[explore] = self.agent.choose(random)[explore]
         return actions
 
     def describe(self) -> str:

@@ -16,7 +16,7 @@ COLUMNS = 8  # of feature maps in a row
 
 
 def saliency(policy: Policy, observation: Tensor, state: Tensor, first: Tensor) -> np.ndarray:
-    """How far the action probabilities move when a place is blurred, in nats: [rows, columns] of places.
+    """How far the distribution of actions moves when a place is blurred, in nats: [rows, columns] of places.
 
     A place is blurred softly and all the stacked pictures alike, so that what moved there is gone (Greydanus et al.,
     arXiv:1711.00138). Nothing is differentiated: it is the answer to another picture.
@@ -31,10 +31,10 @@ def saliency(policy: Policy, observation: Tensor, state: Tensor, first: Tensor) 
     picture = observation.float()
     changed = picture + mask * (blurred(picture, stride) - picture)
     with torch.no_grad():
-        before = policy(picture[None, None], state, first).log_probs[0, 0]
+        before = policy(picture[None, None], state, first).parameters[0, 0]
         count = len(centres)
-        after = policy(changed[None], state.expand(count, -1), first.expand(1, count)).log_probs[0]
-    moved = (before.exp() * (before - after)).sum(-1).clamp_min(0)
+        after = policy(changed[None], state.expand(count, -1), first.expand(1, count)).parameters[0]
+    moved = policy.actions.divergence(before, after).clamp_min(0)
     found: np.ndarray = moved.view(len(rows), len(columns)).numpy()
     return found
 

@@ -75,25 +75,26 @@ def places_of(update: Recorded, rollout: Recorded) -> list[list[Place]]:
     """For every step of an update, the places in the rollout with the same observation, action, probability, value and
     beginning; usually one."""
     theirs, mine = rollout.tensors, update.tensors
-    steps, envs = theirs["actions"].shape
+    steps, envs = theirs["rewards"].shape
     known: dict[tuple[object, ...], list[Place]] = {}
     for t in range(steps):
         for env in range(envs):
             known.setdefault(_fingerprint(theirs, t, env), []).append((t, env))
-    length, width = mine["actions"].shape
+    length, width = mine["first"].shape
     return [known.get(_fingerprint(mine, t, env), []) for t in range(length) for env in range(width)]
 
 
 def _fingerprint(tensors: dict[str, Tensor], t: int, env: int) -> tuple[object, ...]:
-    single = (float(tensors[name][t, env]) for name in ("actions", "log_probs", "values", "first"))
-    return (tensors["observations"][t, env].numpy().tobytes(), *single)
+    single = (float(tensors[name][t, env]) for name in ("log_probs", "values", "first"))
+    whole = (tensors[name][t, env].numpy().tobytes() for name in ("observations", "actions"))
+    return (*whole, *single)
 
 
 def steps_come_from_the_rollout(update: Recorded, rollout: Recorded) -> Check:
     """What an update learns from are steps of its rollout, and sequences begin with the memory they had."""
     places = places_of(update, rollout)
     problems = [f"step {number} of the update" for number, found in enumerate(places) if not found]
-    length, width = update.tensors["actions"].shape
+    length, width = update.tensors["first"].shape
     if length > 1 and not problems:
         for n in range(width):
             memories = [rollout.tensors["state"][env] for t, env in places[n] if t == 0]

@@ -77,7 +77,7 @@ def _summary(item: tuple[str, Tensor]) -> tuple[str, ...]:
 
 def _rollout(rollout: Recorded, settings: Settings, part: Part) -> str:
     tensors, judged = rollout.tensors, judge(rollout, settings)
-    count, width = tensors["actions"].shape
+    count, width = tensors["rewards"].shape
     parts = [f"<section><h2>{html.escape(rollout.name)}</h2>"]
     played = ", ".join(str(each["version"]) for each in rollout.about["played"])
     parts.append(f"<p>{count} steps of {width} environments, played by version {played} of the weights.</p>")
@@ -90,7 +90,7 @@ def _rollout(rollout: Recorded, settings: Settings, part: Part) -> str:
                 (
                     f"{t}{' (first)' if tensors['first'][t, env] else ''}",
                     _observation(tensors["observations"][t, env], t, part.stacked),
-                    str(int(tensors["actions"][t, env])),
+                    _action(tensors["actions"][t, env]),
                     f"{float(tensors['log_probs'][t, env].exp()):.3f}",
                     f"{float(tensors['rewards'][t, env]):g}",
                     f"{float(tensors['values'][t, env]):+.3f}",
@@ -104,6 +104,12 @@ def _rollout(rollout: Recorded, settings: Settings, part: Part) -> str:
         rows.append((f"{count}, bootstrap", last, "", "", "", bootstrap, "", "", ""))
         parts.append(f"<h3>environment {env}</h3>{_table(head, rows)}")
     return "".join(parts) + "</section>"
+
+
+def _action(action: Tensor) -> str:
+    """A choice as it is; of several numbers each."""
+    values = action.reshape(-1).tolist()
+    return ", ".join(str(v) if isinstance(v, int) else f"{v:+.3f}" for v in values)
 
 
 def _observation(observation: Tensor, t: int, stacked: bool) -> str:

@@ -38,6 +38,18 @@ class Recorder(Protocol):
         ...
 
 
+class Hooked(Protocol):
+    """Somebody's own code that is called between two pieces of work; it answers metrics."""
+
+    def rollout(self, rollout: Rollout) -> dict[str, float]:
+        """A rollout has been played."""
+        ...
+
+    def update(self, metrics: dict[str, float]) -> dict[str, float]:
+        """Gradients have been computed."""
+        ...
+
+
 class GradientComputer:
     """Turns rollouts into clipped gradients of one policy.
 
@@ -56,6 +68,7 @@ class GradientComputer:
         self.flat = torch.zeros(layout.num_parameters, device=policy.device)
         self.views = [view for _, view in layout.views(self.flat)]
         self.recorder: Recorder | None = None
+        self.hooks: Hooked | None = None
 
     def minibatches(self, rollout: Rollout) -> Iterator[Any]:
         """What to learn from a rollout, one update each."""

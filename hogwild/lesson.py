@@ -25,6 +25,9 @@ def learn(
         with door.clock.of("learning"):
             gradients = computer.compute(minibatch, step, 0 if number else steps, rollout.played, not number)
         news.take(gradients.metrics)
+        if computer.hooks is not None:
+            with door.clock.of("hooks"):
+                news.take(computer.hooks.update(gradients.metrics))
         if gradients.stop and number:  # the first is always learned from: with it the steps are counted
             return
         news.receive((yield from door.push(gradients)))

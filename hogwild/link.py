@@ -12,12 +12,12 @@ from hogwild.rollout import Rollout
 
 
 @dataclass(frozen=True)
-class PictureSums:
-    """Sums over the pictures of a rollout, from which the mean picture is estimated before learning begins."""
+class InputSums:
+    """Sums over what is normalised in a rollout: observations, discounted returns, or both, in this order."""
 
     count: int
-    sum: np.ndarray  # [C, H, W]
-    sum_of_squares: np.ndarray  # [C, H, W]
+    sum: np.ndarray  # [columns]
+    sum_of_squares: np.ndarray  # [columns]
     steps: int
 
 
@@ -26,10 +26,10 @@ class Pulled(NamedTuple):
 
     version: int  # how many updates they have had
     step: int  # steps of all environments so far
-    ready: bool  # False: the mean picture is not known yet, so play but send `PictureSums`
+    ready: bool  # False: means and deviations are not known yet, so play but send `InputSums`
 
 
-Contribution = Gradients | Rollout | PictureSums
+Contribution = Gradients | Rollout | InputSums
 
 
 class Link(Protocol):

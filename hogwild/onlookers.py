@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hogwild.exchanges.make import Server
 from hogwild.exchanges.trajectories import TrajectoryLearner
+from hogwild.hooks import Caller
 from hogwild.inputs import InputRecorder
 from hogwild.live.mailbox import Outbox
 from hogwild.worker import Worker
@@ -19,16 +20,21 @@ class Onlookers:
 
     folder: Path  # of the run
     record_inputs: int  # updates of each who learns
+    hooks: str = ""  # code of the user's own
 
     def join(self, participant: Worker | Server) -> None:
         """Look on at a worker, or at one who serves all workers."""
         if isinstance(participant, Worker):
-            spec, rank = participant.batch.spec, participant.rank
-            layout = (spec.observation_shape, spec.observation_dtype, spec.num_actions)
-            participant.actor.onlooker = Outbox(self.folder / "live", rank, *layout)
+            rank = participant.rank
+            participant.actor.onlooker = Outbox(self.folder / "live", rank, participant.batch.spec)
             participant.gradients.recorder = self._recorder(rank)
+            participant.gradients.hooks = self._hooks()
         elif isinstance(participant, TrajectoryLearner):
             participant.usual.recorder = participant.corrected.recorder = self._recorder(participant.rank)
+            participant.usual.hooks = participant.corrected.hooks = self._hooks()
+
+    def _hooks(self) -> Caller | None:
+        return Caller(self.hooks) if self.hooks else None
 
     def _recorder(self, rank: int) -> InputRecorder | None:
         return InputRecorder(self.folder / "inputs", rank, self.record_inputs) if self.record_inputs else None

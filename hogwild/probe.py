@@ -14,7 +14,6 @@ import torch
 from hogwild.config.settings import Settings
 from hogwild.learning import GradientComputer
 from hogwild.machine import available_cores
-from hogwild.maths import categorical
 from hogwild.policies.policy import Policy
 from hogwild.resolve import resolve
 from hogwild.rollout import Rollout, join
@@ -87,10 +86,10 @@ def _acting(policy: Policy, envs: int) -> float:
     dtype = getattr(torch, policy.spec.observation_dtype)
     observations = torch.zeros(1, envs, *policy.spec.observation_shape, dtype=dtype, device=policy.device)
     state, first = policy.initial_state(envs), torch.zeros(1, envs, dtype=torch.bool, device=policy.device)
-    uniform = torch.rand(envs, generator=torch.Generator().manual_seed(0)).to(policy.device)
+    uniform = torch.rand(envs, policy.actions.draws, generator=torch.Generator().manual_seed(0)).to(policy.device)
 
     def act() -> None:
-        categorical.sample(policy(observations, state, first).log_probs[0], uniform).cpu()
+        policy.actions.sample(policy(observations, state, first).parameters[0], uniform).cpu()
 
     with torch.no_grad():
         return min(_seconds(act) for _ in range(CALLS))

@@ -159,8 +159,9 @@ def _family_objective(named: Settings) -> str:
     """What is optimised in an environment of this family, if nobody says; only A3C sends gradients."""
     if named.execution.exchange == "gradients":
         return "a3c"
-    family = read_preset(default_presets(named)[0])
-    return str(family.get("objective", named.objective.objective))
+    family, game = family_and_game(named)
+    found = [read_preset(name) for name in (family, game) if name in preset_names()]
+    return str({k: v for values in found for k, v in values.items()}.get("objective", named.objective.objective))
 
 
 def _checked(values: dict[str, Any], source: str) -> dict[str, Any]:
@@ -179,16 +180,29 @@ def default_presets(settings: Settings, with_game: bool = True) -> list[str]:
     >>> default_presets(Settings().update(env="pong", objective="ppo"))
     ['atari', 'atari-ppo', 'pong']
     """
-    plan, objective = plan_env(settings), settings.objective.objective
+    objective = settings.objective.objective
     exchange, engine = settings.execution.exchange, settings.execution.engine
-    if plan.is_atari:
-        family, game = "atari", plan.rom if with_game else ""
-    else:
-        family, game = "pictures" if _spec_of(plan, settings).is_image else "vectors", ""
-    names = [family, f"{family}-{objective}", *([game, f"{game}-{objective}"] if game else [])]
+    family, game = family_and_game(settings)
+    names = [family, f"{family}-{objective}", *([game, f"{game}-{objective}"] if with_game else [])]
     names += [f"{objective}-{exchange}", engine, f"{family}-{engine}"]
     existing = preset_names()
     return [name for name in names if name in existing]
+
+
+def family_and_game(settings: Settings) -> tuple[str, str]:
+    """The names under which an environment may have defaults: of all that are like it, and of its own.
+
+    >>> family_and_game(Settings(env="CartPole-v1")), family_and_game(Settings(env="pong"))
+    (('vectors', 'cartpole-v1'), ('atari', 'pong'))
+    """
+    plan = plan_env(settings)
+    if plan.is_atari:
+        return "atari", plan.rom
+    spec = _spec_of(plan, settings)
+    game = plan.id.rpartition(":")[2].rpartition("/")[2].lower()
+    if spec.is_image:
+        return "pictures", game
+    return ("control" if any(part.kind == "numbers" for part in spec.actions) else "vectors"), game
 
 
 def resolve(settings: Settings) -> Resolved:
@@ -213,8 +227,8 @@ def resolve(settings: Settings) -> Resolved:
 
 
 def _normalisation(settings: Settings, plan: EnvPlan, spec: PolicySpec) -> str:
-    if settings.environment.normalise != "auto":
-        return settings.environment.normalise
+    if settings.policy.normalise != "auto":
+        return settings.policy.normalise
     return "frozen" if spec.is_image and plan.recipe in ("standard", "none") else "off"
 
 

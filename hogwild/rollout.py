@@ -20,7 +20,7 @@ class Rollout:
     """T steps of N environments by one worker. All tensors are time-major."""
 
     observations: Tensor  # [T+1, N, …]; the last one is only bootstrapped from
-    actions: Tensor  # [T, N]
+    actions: Tensor  # [T, N], or [T, N, K] where an action has several parts or is made of numbers
     log_probs: Tensor  # [T, N] of those actions, by the policy that took them
     values: Tensor  # [T+1, N] by the policy that acted; the last one is the bootstrap
     rewards: Tensor  # [T, N] as learned from: scaled and clipped
@@ -35,7 +35,7 @@ class Rollout:
     @property
     def steps(self) -> int:
         """Decisions in this rollout, over all its environments."""
-        return self.actions.numel()
+        return self.rewards.numel()
 
     def tensors(self) -> dict[str, Tensor]:
         """The tensors by name."""
@@ -49,7 +49,7 @@ class Rollout:
     def parts(self, count: int) -> Iterator["Rollout"]:
         """The environments in their order, in equal parts; nothing is copied."""
         every = self.tensors().items()
-        for chosen in equal_parts(self.actions.shape[1], count):
+        for chosen in equal_parts(self.rewards.shape[1], count):
             tensors: dict[str, Any] = {k: v[chosen] if k == "state" else v[:, chosen] for k, v in every}
             yield Rollout(**tensors, played=self.played)
 

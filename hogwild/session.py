@@ -17,15 +17,16 @@ from hogwild.engines.processes import ProcessEngine
 from hogwild.engines.threads import ThreadEngine
 from hogwild.errors import CheckpointError, UsageError
 from hogwild.exchanges.make import make_shared
-from hogwild.exchanges.shared import DISCARDED, DROPPED, READY, STEPS, STOP, VERSION
+from hogwild.exchanges.shared import DISCARDED, DROPPED, STEPS, STOP, VERSION
 from hogwild.onlookers import Onlookers
 from hogwild.policies.flat import FlatLayout
-from hogwild.policies.policy import Policy
+from hogwild.policies.make import make_policy
 from hogwild.resolve import Resolved
 from hogwild.runs.checkpoint import Checkpoint
 from hogwild.threads import one_torch_thread
 from hogwild.worker import worker_seeds
 
+RENAMED = {"picture_sums": "input_sums", "picture_count": "input_count"}  # in checkpoints of older versions
 ENGINES: dict[str, Callable[[Crew], Engine]] = {
     "inline": InlineEngine,
     "processes": ProcessEngine,
@@ -44,14 +45,12 @@ class Session:
         self.workers = self.settings.execution.workers
         with torch.random.fork_rng(devices=[]), one_torch_thread():
             torch.manual_seed(self.settings.execution.seed)
-            self.policy = Policy(resolved.spec, self.settings.policy)
+            self.policy = make_policy(resolved.spec, self.settings.policy)
         self.shared = make_shared(self.settings, self.policy)
         self.layout = self.shared.layout
-        if self.settings.environment.normalise == "off" or not resolved.spec.is_image:
-            self.shared.counters[READY] = 1
         self.incarnation = 0
         self._saved_engine: dict[str, Any] | None = None
-        self.onlookers = Onlookers(folder, self.settings.run.record_inputs) if folder else None
+        self.onlookers = Onlookers(folder, self.settings.run.record_inputs, self.settings.run.hooks) if folder else None
         self.engine: Engine = self._make_engine([], tape)
 
     def _make_engine(self, carried: list[Carried], tape: Path | None = None) -> Engine:
@@ -105,7 +104,8 @@ class Session:
             raise UsageError(f"The run has {len(saved['workers'])} workers in mid-game; resume it with as many.")
         load_weights(self.layout, self.shared.weights, checkpoint.weights)
         tensors = self.shared.tensors()
-        for name, array in checkpoint.learner.items():
+        for old_name, array in checkpoint.learner.items():
+            name = RENAMED.get(old_name, old_name)
             if name not in tensors or tuple(tensors[name].shape) != array.shape:
                 raise CheckpointError(
                     f"The checkpoint's {name} has shape {array.shape}, and these settings need "

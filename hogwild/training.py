@@ -5,13 +5,11 @@ import math
 import os
 import shutil
 import signal
-import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from hogwild.closeup import Closeup
@@ -19,7 +17,9 @@ from hogwild.config.settings import Settings
 from hogwild.display import Display, Outcome
 from hogwild.engines.engine import Engine
 from hogwild.errors import HogwildError, RunFolderError
+from hogwild.hooks import Caller
 from hogwild.live.weights import WeightsOutbox
+from hogwild.own import require_own
 from hogwild.progress import Progress
 from hogwild.resolve import Resolved, read_file, resolve
 from hogwild.rounds import Rounds
@@ -29,6 +29,7 @@ from hogwild.runs.meta import command_line, describe_run, revision
 from hogwild.runs.trackers import Tracking, require_tracker
 from hogwild.runs.writers import RunWriter
 from hogwild.session import Session
+from hogwild.signals import Signals
 from hogwild.validate import doubts
 
 POLL_SECONDS = 0.1
@@ -37,8 +38,12 @@ POLL_SECONDS = 0.1
 class Training:
     """One session of training on one run folder."""
 
-    def __init__(self, resolved: Resolved, folder: RunFolder, display: Display) -> None:
+    def __init__(
+        self, resolved: Resolved, folder: RunFolder, display: Display, enough: Callable[[Progress], str] | None = None
+    ) -> None:
+        """`enough` is asked with every row of metrics, and may answer why to stop."""
         self.resolved = resolved
+        self.enough, self.had_enough = enough, ""
         self.settings = resolved.settings
         self.folder = folder
         self.display = display
@@ -53,7 +58,8 @@ class Training:
         self.engine: Engine = self.session.engine
         self.resumed_at: int | None = None
         self.best_mean, self.best_checkpoint = -math.inf, ""
-        self.signal = 0
+        self.signals = Signals()
+        self.hooks = Caller(self.settings.run.hooks) if self.settings.run.hooks else None
 
     def resume(self) -> list[str]:
         """Load the newest good checkpoint; answers what was wrong with newer ones."""
@@ -76,7 +82,7 @@ class Training:
         writer.write_settings(self.settings.flat())
         reason, failed = "", True
         try:
-            with self._signals():
+            with self.signals.watched():
                 self.folder.clear_live()
                 self.display.begin(self.resolved, self.folder, self.progress)
                 self.warn(self.tracking.start())
@@ -119,6 +125,7 @@ class Training:
             if now - last_row >= run.log_seconds:
                 last_row = now
                 row = self._write_row(writer)
+                self.had_enough = self.enough(self.progress) if self.enough is not None else ""
                 self.warn(*self.rounds.look(row))
                 if self.closeup is not None:
                     self.warn(self.closeup.look(writer, self.progress.steps))
@@ -135,19 +142,24 @@ class Training:
             finished = self.progress.take(report, *self.session.counts())
             self.rounds.hear(finished)
             writer.write_episodes(finished)
+            if self.hooks is not None:
+                for episode in finished:
+                    self.hooks.episode(episode)
         # Not all that was counted is reported: whoever waits when the run ends says no more.
         self.progress.steps, self.progress.updates = self.session.counts()
 
     def _reason_to_stop(self) -> str:
         run, progress = self.settings.run, self.progress
-        if self.signal:
-            return f"stopped by {signal.Signals(self.signal).name}"
+        if self.signals.first:
+            return f"stopped by {signal.Signals(self.signals.first).name}"
         if run.steps and progress.steps >= run.steps:
             return f"limit of {run.steps:,} steps reached"
         if run.minutes and progress.seconds >= run.minutes * 60:
             return f"{run.minutes:g} minutes over"
-        enough = len(progress.recent) == progress.recent.maxlen
-        if run.until_return is not None and enough and progress.return_mean >= run.until_return:
+        if self.had_enough:
+            return self.had_enough
+        whole = len(progress.recent) == progress.recent.maxlen
+        if run.until_return is not None and whole and progress.return_mean >= run.until_return:
             return f"solved: mean return {progress.return_mean:.2f} of the last 100 episodes ≥ {run.until_return:g}"
         return ""
 
@@ -200,6 +212,8 @@ class Training:
         path = write_checkpoint(self.folder.checkpoints, steps, whole)
         self.best_mean, self.best_checkpoint = best
         remove_old(path, self.settings.run.keep_checkpoints, self.best_checkpoint)
+        if self.hooks is not None:
+            self.hooks.checkpoint(path)
         return path
 
     def _finish(self, writer: RunWriter, reason: str) -> Outcome:
@@ -207,7 +221,7 @@ class Training:
             self._write_row(writer)
         path = self._save()
         writer.close()
-        self._write_status("finished" if not self.signal else "interrupted")
+        self._write_status("finished" if not self.signals.first else "interrupted")
         self.folder.note(reason)
         outcome = self._outcome(reason, path)
         self.display.end(outcome)
@@ -235,45 +249,31 @@ class Training:
         return Outcome(
             self.folder.path,
             reason,
-            self.signal,
+            self.signals.first,
             progress.steps,
             progress.seconds,
             mean,
             checkpoint,
         )
 
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        """Ctrl-C and SIGTERM end the training in order; a second one ends it at once."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
 
-        def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-            if self.signal:
-                raise KeyboardInterrupt
-            self.signal = number
-
-        watched = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, handle) for number in watched}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-
-def start_training(settings: Settings, display: Display, overwrite: bool = False) -> Outcome:
+def start_training(
+    settings: Settings,
+    display: Display,
+    overwrite: bool = False,
+    enough: Callable[[Progress], str] | None = None,
+) -> Outcome:
     """Train in a new run folder."""
     resolved = resolve(settings)
     require_tracker(settings.run.track)
+    require_own(settings)
     name = settings.run.name or default_name(settings)
     resolved = dataclasses.replace(resolved, settings=resolved.settings.update(name=name))
     folder = RunFolder(Path(settings.run.runs) / name)
     folder.create(overwrite)
     folder.lock()
     try:
-        training = Training(resolved, folder, display)
+        training = Training(resolved, folder, display, enough)
         training.warn(*doubts(resolved.settings))
         folder.write_settings(resolved.settings)
         folder.write_meta(describe_run(resolved, training.session.seeds()))

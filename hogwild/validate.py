@@ -3,8 +3,12 @@
 import math
 from collections.abc import Callable, Iterator
 
-from hogwild.config.settings import ExecutionSettings, Settings
-from hogwild.policies.spec import SMALLEST_IMAGE, PolicySpec, encoder_kind
+from hogwild.config.settings import ExecutionSettings, PolicySettings, Settings
+from hogwild.config.suggest import unknown
+from hogwild.own import is_own
+from hogwild.policies.spec import ENCODERS, SMALLEST_IMAGE, PolicySpec, encoder_kind
+
+OBJECTIVES = ("a3c", "ppo", "vtrace")
 
 AT_LEAST_1 = (
     *("envs", "rollout_steps", "image_size", "frame_stack", "memory_size", "keep_checkpoints", "minibatches", "epochs"),
@@ -12,11 +16,14 @@ AT_LEAST_1 = (
 )
 FRACTIONS = ("discount", "gae_lambda", "rms_decay", "entropy_final", "persistence_final", "learning_rate_final")
 BELOW_1 = ("beta1", "beta2", "sticky", "dropout", "persistence")
-POSITIVE = ("clip", "rho_max", "c_max", "learning_rate", "epsilon", "checkpoint_seconds", "log_seconds", "reward_scale")
+POSITIVE = (
+    *("clip", "rho_max", "c_max", "learning_rate", "epsilon", "checkpoint_seconds", "log_seconds", "reward_scale"),
+    "deviation",
+)
 NOT_NEGATIVE = (
     *("entropy", "value_coef", "max_grad_norm", "value_clip", "max_kl", "max_lag", "steps", "minutes", "workers"),
     *("seed", "image_width", "encoder_size", "schedule_steps", "normalise_steps", "noops", "reward_clip"),
-    "record_inputs",
+    *("record_inputs", "deviation_floor"),
 )
 EXCHANGE_ONLY = {
     "slots": ("gradients", "trajectories"),
@@ -49,7 +56,7 @@ def problems(settings: Settings, spec: PolicySpec | None = None) -> list[str]:
     >>> problems(Settings().update(discount=1.5))
     ['--discount 1.5: must be between 0 and 1.']
     """
-    found = [*_ranges(settings), *_contradictions(settings), *_cells(settings)]
+    found = [*_names(settings), *_ranges(settings), *_contradictions(settings), *_cells(settings)]
     return found + list(_misfits(settings, spec)) if spec is not None else found
 
 
@@ -66,6 +73,16 @@ def doubts(settings: Settings) -> list[str]:
         for name, values in settings.flat().items()
         if isinstance(values, tuple) and len(values) > workers
     ]
+
+
+def _names(settings: Settings) -> Iterator[str]:
+    """Names that may also be those of parts of your own."""
+    for flag, name, known in (
+        ("encoder", settings.policy.encoder, ENCODERS),
+        ("objective", settings.objective.objective, OBJECTIVES),
+    ):
+        if not is_own(name) and name not in known:
+            yield str(unknown(flag, name, known))
 
 
 def _ranges(settings: Settings) -> Iterator[str]:
@@ -154,11 +171,19 @@ def _devices(execution: ExecutionSettings) -> Iterator[str]:
 
 def _misfits(settings: Settings, spec: PolicySpec) -> Iterator[str]:
     kind = encoder_kind(spec, settings.policy)
+    if is_own(kind) or settings.policy.policy_class:
+        return
     if kind == "mlp" and spec.is_image:
         yield "--encoder mlp: observations are pictures; take a3c, compact, nature, universe or a3g."
     if kind != "mlp" and not spec.is_image:
         yield f"--encoder {kind}: observations are vectors; take mlp."
-    if kind != "mlp" and spec.is_image and min(spec.observation_shape[1:]) < SMALLEST_IMAGE[kind]:
-        yield f"--encoder {kind}: pictures of {spec.observation_shape[1:]} are too small for it."
-    if settings.environment.normalise in ("frozen", "running") and not spec.is_image:
-        yield f"--normalise {settings.environment.normalise}: only for pictures, and these observations are vectors."
+    for part in spec.parts:
+        if kind != "mlp" and part.is_image and min(part.shape[1:]) < SMALLEST_IMAGE[kind]:
+            yield f"--encoder {kind}: pictures of {part.shape[1:]} are too small for it."
+    policy = settings.policy
+    if not any(part.kind == "numbers" for part in spec.actions):
+        for name in ("deviation", "deviation_by_state", "deviation_floor", "squash"):
+            if getattr(policy, name) != getattr(PolicySettings, name):
+                yield f"--{name.replace('_', '-')}: only for actions that are numbers, and here are none."
+    elif policy.squash and settings.environment.action_bounds == "clip":
+        yield "--squash: needs --action-bounds rescale, or bounds beyond 1 could never be reached."

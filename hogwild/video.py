@@ -9,6 +9,7 @@ import numpy as np
 from hogwild.agent import Agent
 from hogwild.envs.gymnasium_batch import guarded
 from hogwild.envs.make import make_one
+from hogwild.envs.observations import MASK
 from hogwild.errors import EnvironmentFailed, RunFolderError
 from hogwild.evaluation import Player
 from hogwild.worker import worker_seeds
@@ -49,7 +50,8 @@ def _play(env: Any, player: Player, seed: int, camera: "Camera", films_itself: b
     from gymnasium.error import DependencyNotInstalled
 
     fps = int(env.metadata.get("render_fps", 30))
-    observation, _ = env.reset(seed=seed)
+    layout = player.agent.layout
+    observation, info = env.reset(seed=seed)
     first, score = np.ones(1, dtype=bool), 0.0
     while True:
         if not films_itself:
@@ -57,9 +59,8 @@ def _play(env: Any, player: Player, seed: int, camera: "Camera", films_itself: b
                 camera.take(env.render(), fps)
             except DependencyNotInstalled as error:
                 raise EnvironmentFailed(f"'{env.spec.id}' cannot be filmed: {error}") from None
-        batch = np.asarray(observation)[None]
-        action = int(player.act(batch, first)[0]) + player.agent.spec.first_action
-        observation, reward, terminated, truncated, info = env.step(action)
+        batch, _ = layout.observations.read(observation, info.get(MASK))
+        observation, reward, terminated, truncated, info = env.step(layout.actions(player.act(batch, first))[0])
         score += float(reward)
         first = np.zeros(1, dtype=bool)
         if info.get("game_over", terminated) or truncated:

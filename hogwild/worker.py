@@ -12,13 +12,16 @@ from hogwild.config.settings import Settings, of_worker
 from hogwild.envs.batch import EnvBatch
 from hogwild.envs.ids import plan_env
 from hogwild.envs.make import make_batch
+from hogwild.envs.rewards import Rewards
+from hogwild.input_sums import InputSummer
 from hogwild.learning import GradientComputer
 from hogwild.lesson import learn
-from hogwild.link import Link, PictureSums, Pulled
+from hogwild.link import InputSums, Link, Pulled
 from hogwild.maths.schedules import linear
 from hogwild.objectives import make_objective
 from hogwild.policies.flat import FlatLayout
-from hogwild.policies.policy import Policy
+from hogwild.policies.make import make_policy
+from hogwild.policies.normalisers import FARTHEST
 from hogwild.report import Report
 from hogwild.rollout import Rollout
 from hogwild.turns import Door, Stopped, Turn
@@ -35,7 +38,7 @@ class Worker:
         plan = plan_env(settings)
         self.rank = rank
         self.batch: EnvBatch = make_batch(plan, settings.environment, of_worker(settings.environment.envs, rank))
-        self.policy = Policy(self.batch.spec, settings.policy).to(of_worker(settings.execution.device, rank))
+        self.policy = make_policy(self.batch.spec, settings.policy).to(of_worker(settings.execution.device, rank))
         layout = FlatLayout(self.policy)
         self.flat = layout.bind(self.policy)
         seeds = worker_seeds(settings.execution.seed, rank, incarnation, self.batch.num_envs + 1)
@@ -44,8 +47,14 @@ class Worker:
             self.batch,
             of_worker(settings.objective.rollout_steps, rank),
             seed=seeds[0],
-            reward_scale=settings.environment.reward_scale,
-            reward_clip=plan.reward_clip(settings.environment),
+            rewards=Rewards(
+                self.batch.num_envs,
+                scale=settings.environment.reward_scale,
+                clip=plan.reward_clip(settings.environment) or (FARTHEST if settings.policy.normalise_rewards else 0.0),
+                floor=settings.environment.reward_floor,
+                discount=of_worker(settings.objective.discount, rank),
+                normaliser=self.policy.rewards,
+            ),
         )
         self.batch.load_carried(list(carried))
         self.actor.reset(seeds[1:])
@@ -60,12 +69,16 @@ class Worker:
         chosen = settings.objective
         self.persistence = (of_worker(chosen.persistence, rank), chosen.persistence_final)
         self.schedule_steps = settings.optimizer.schedule_steps
-        self.keeps_normalising = settings.environment.normalise == "running" and self.policy.picture_layer is not None
+        self.summer = InputSummer(self.policy)
 
     def play(self, pulled: Pulled) -> Rollout:
         """A rollout with the weights that were pulled."""
         self.actor.persist(linear(*self.persistence, self.schedule_steps, pulled.step))
         return self.actor.collect(pulled.version)
+
+    def sum_inputs(self, rollout: Rollout, steps: int) -> InputSums:
+        """What there is to normalise in a rollout that was just played; `steps` are to be counted."""
+        return self.summer.add_up(rollout, self.actor.rewards_learned.sums, steps)
 
     def save(self) -> dict[str, Any] | None:
         """Everything needed to play on exactly from here, if the environments allow it."""
@@ -111,25 +124,19 @@ def run_worker(
             rollout = worker.play(pulled)
             news = Report(worker.rank, rollout.steps, episodes=list(rollout.episodes))
             news.take({"reward/mean": rollout.rewards.mean().item()})
-            if not pulled.ready or worker.keeps_normalising:
-                yield from door.push(picture_sums(rollout, 0 if pulled.ready else rollout.steps))
-            if pulled.ready and link.takes_rollouts:
+            if worker.gradients.hooks is not None:
+                with door.clock.of("hooks"):
+                    news.take(worker.gradients.hooks.rollout(rollout))
+            if not pulled.ready:
+                yield from door.push(worker.sum_inputs(rollout, rollout.steps))
+            elif link.takes_rollouts:
                 news.receive((yield from door.push(rollout)))
-            elif pulled.ready:
+            else:
                 yield from learn(worker.gradients, worker.flat, door, rollout, pulled.step, rollout.steps, news)
+            if pulled.ready and worker.summer.is_running:  # after learning: the rollout was played by the old means
+                yield from door.push(worker.sum_inputs(rollout, 0))
             yield from door.finish()
             door.clock.add("environment", worker.actor.env_seconds)
             door.clock.add("acting", worker.actor.act_seconds)
             news.take(door.clock.metrics())
             report(news)
-
-
-def picture_sums(rollout: Rollout, steps: int) -> PictureSums:
-    """Sums over the pictures of a rollout, one time step after the other to save memory."""
-    shape = tuple(rollout.observations.shape[2:])
-    total, squares = torch.zeros(shape, dtype=torch.float64), torch.zeros(shape, dtype=torch.float64)
-    for pictures in rollout.observations[:-1].cpu():
-        values = pictures.float()
-        total += values.sum(0)
-        squares += values.square().sum(0)
-    return PictureSums(rollout.steps, total.numpy(), squares.numpy(), steps)

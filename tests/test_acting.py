@@ -11,7 +11,9 @@ from torch import Tensor, nn
 from hogwild.acting import Actor
 from hogwild.config.settings import PolicySettings
 from hogwild.envs.gymnasium_batch import GymnasiumBatch
+from hogwild.envs.rewards import Rewards
 from hogwild.link import Pulled
+from hogwild.policies.distributions import Choice
 from hogwild.policies.policy import Output, Policy
 from hogwild.resolve import layer, resolve
 from hogwild.rollout import Rollout
@@ -44,6 +46,7 @@ class CountingPolicy(nn.Module):
     """Its memory counts how often it was called since the episode began; its value is what it sees."""
 
     device = torch.device("cpu")
+    actions = Choice(2)
 
     def initial_state(self, n: int) -> Tensor:
         return torch.zeros(n, 1)
@@ -110,7 +113,7 @@ def test_a_finished_episode_is_terminated_and_has_no_final_value() -> None:
 
 def test_learned_rewards_are_scaled_and_clipped_while_reported_returns_are_raw() -> None:
     batch = GymnasiumBatch("counting", lambda: Counting(4, False, reward=30.0), 1)
-    actor = Actor(CountingPolicy(), batch, 8, seed=0, reward_scale=0.1, reward_clip=2.0)  # type: ignore[arg-type]
+    actor = Actor(CountingPolicy(), batch, 8, seed=0, rewards=Rewards(1, scale=0.1, clip=2.0))  # type: ignore[arg-type]
     actor.reset([0])
     rollout = actor.collect(0)
     assert rollout.rewards.unique().tolist() == [2.0]
@@ -169,7 +172,7 @@ def test_log_probabilities_are_those_of_the_actions_taken() -> None:
     actor.reset([1, 2, 3])
     rollout: Rollout = actor.collect(0)
     out = policy(rollout.observations, rollout.state, rollout.first)
-    expected = out.log_probs[:-1].gather(-1, rollout.actions.unsqueeze(-1)).squeeze(-1)
+    expected = out.parameters[:-1].gather(-1, rollout.actions.unsqueeze(-1)).squeeze(-1)
     torch.testing.assert_close(rollout.log_probs, expected.detach())
 
 

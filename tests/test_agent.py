@@ -86,7 +86,7 @@ def test_sampled_actions_follow_the_probabilities(plain: Agent) -> None:
     with torch.no_grad():
         first = torch.ones(1, 1, dtype=torch.bool)
         out = plain.policy(torch.from_numpy(one[:1])[None], plain.policy.initial_state(1), first)
-    assert plain.predict(one)[0].mean() == pytest.approx(float(out.log_probs[0, 0, 1].exp()), abs=0.03)
+    assert plain.predict(one)[0].mean() == pytest.approx(float(out.parameters[0, 0, 1].exp()), abs=0.03)
 
 
 def test_agents_with_the_same_seed_sample_the_same(plain: Agent, runs: Path) -> None:

@@ -14,7 +14,7 @@ from hogwild.config.settings import PolicySettings
 from hogwild.errors import NotFinite
 from hogwild.live.mailbox import moment_dtype
 from hogwild.policies.policy import Policy
-from hogwild.policies.spec import PolicySpec
+from hogwild.policies.spec import PolicySpec, choice
 
 SMALL: dict[str, Any] = {"engine": "inline", "workers": 1, "envs": 2, "log_seconds": 0.01, "rollout_steps": 8}
 
@@ -52,21 +52,21 @@ def test_without_it_there_is_nothing_of_it(tmp_path: Path) -> None:
 
 
 def moments(count: int) -> list[Any]:
-    made = np.zeros(count, moment_dtype((4,), "float32", 2))
+    made = np.zeros(count, moment_dtype(PolicySpec((4,), "float32", choice(2))))
     for index, moment in enumerate(made):
         moment["number"], moment["observation"], moment["action"] = 10 + index, index, index % 2
-        moment["probabilities"], moment["value"], moment["reward"] = (0.25, 0.75), index / 10, 5.0
+        moment["log_prob"], moment["value"], moment["reward"] = -0.5 - index % 2, index / 10, 5.0
     made["over"][1:2] = True
     return list(made)
 
 
 def test_moments_become_the_rollout_that_they_are() -> None:
-    policy = Policy(PolicySpec((4,), "float32", num_actions=2), PolicySettings(encoder="mlp"))
+    policy = Policy(PolicySpec((4,), "float32", choice(2)), PolicySettings(encoder="mlp"))
     rollout = rollout_of(moments(5), policy, lambda rewards: rewards.clip(-1, 1))
     assert rollout is not None
     assert rollout.observations[:, 0, 0].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert rollout.actions[:, 0].tolist() == [0, 1, 0, 1]
-    assert rollout.log_probs[:, 0].exp().tolist() == pytest.approx([0.25, 0.75, 0.25, 0.75])
+    assert rollout.log_probs[:, 0].tolist() == [-0.5, -1.5, -0.5, -1.5]
     assert rollout.rewards[:, 0].tolist() == [1.0] * 4
     assert rollout.terminated[:, 0].tolist() == [False, True, False, False]
     assert rollout.first[:, 0].tolist() == [False, False, True, False, False]
@@ -74,7 +74,7 @@ def test_moments_become_the_rollout_that_they_are() -> None:
 
 
 def test_gaps_make_no_rollout() -> None:
-    policy = Policy(PolicySpec((4,), "float32", num_actions=2), PolicySettings(encoder="mlp"))
+    policy = Policy(PolicySpec((4,), "float32", choice(2)), PolicySettings(encoder="mlp"))
     assert rollout_of(moments(1), policy, lambda r: r) is None
     assert rollout_of([*moments(2), *moments(5)[3:]], policy, lambda r: r) is None
 

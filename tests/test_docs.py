@@ -27,7 +27,7 @@ def test_every_metric_that_is_written_is_declared(tmp_path: Path) -> None:
     common: dict[str, Any] = {"engine": "inline", "workers": 2, "steps": 3000, "log_seconds": 0.1, "max_lag": 90}
     for index, changes in enumerate(
         (
-            {"objective": "ppo"},
+            {"objective": "ppo", "hooks": "tests.failing_hooks:Dawdling"},
             {"objective": "vtrace", "exchange": "trajectories", "envs": 1, "rollout_steps": 4},
             {"exchange": "gradients", "when_full": "drop-oldest", "pull_every": 50, "envs": 1, "rollout_steps": 4},
         )
@@ -48,18 +48,22 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_flags_that_the_docs_name_exist(page: Path) -> None:
     from hogwild.cli import (
         bench,
+        check,
         compare,
         dashboard,
         doctor,
         evaluate,
+        export,
         inspect,
         play,
         presets,
+        publish,
         replay,
         resume,
         runs,
         show,
         train,
+        tune,
         watch,
     )
     from hogwild.config.settings import Settings
@@ -68,6 +72,7 @@ def test_flags_that_the_docs_name_exist(page: Path) -> None:
     browser = (dashboard.Dashboard, play.Play)
     commands = (
         *browser,
+        *(check.Check, export.Export, publish.Publish, tune.Tune),
         compare.Compare,
         doctor.Doctor,
         inspect.Inspect,

@@ -29,6 +29,7 @@ FAILING = {
     "same-games": ("tests.failing_envs:Bare-v0", {"steps": 10_000}),
     "nothing-ends": ("tests.failing_envs:Endless-v0", {"steps": 5_000}),
     "forgotten": ("tests.failing_envs:Turncoat-v0", {"steps": 40_000, "entropy": 0.0}),
+    "hooks-slow": ("CartPole-v1", {"hooks": "tests.failing_hooks:Dawdling", "steps": 3_000}),
     "workers-wait": (
         "tests.failing_envs:Slow-v0",
         {"exchange": "barrier", "engine": "processes", "workers": 3, "minutes": 0.15, "envs": 1},

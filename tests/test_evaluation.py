@@ -18,7 +18,8 @@ from hogwild.config.settings import Settings
 from hogwild.envs.gymnasium_batch import GymnasiumBatch
 from hogwild.envs.ids import EnvPlan, plan_env
 from hogwild.evaluation import MOST_ENVS, Evaluation, Player, evaluate
-from hogwild.policies.spec import PolicySpec
+from hogwild.policies.distributions import Choice
+from hogwild.policies.policy import Output
 
 
 class Uneven(gymnasium.Env[np.ndarray, np.int64]):
@@ -42,25 +43,34 @@ class Uneven(gymnasium.Env[np.ndarray, np.int64]):
         return np.zeros(1, np.float32), float(action), self.time >= self.length, False, {}
 
 
-class Fake:
-    """An agent that takes action 1 when sampling half of the time, and action `best` when greedy."""
+class FakePolicy:
+    """Remembers where it was told that episodes begin."""
 
-    def __init__(self, best: int = 1) -> None:
-        self.best = best
-        self.plan = EnvPlan("Uneven-v0")
-        self.settings = Settings()
-        self.spec = PolicySpec((1,), "float32", 2)
-        self.carried: list[dict[str, float]] = []
-        self.generator = torch.Generator()
+    def __init__(self, actions: int) -> None:
+        self.actions = Choice(actions)
+        self.logits = 1e-5 * torch.arange(actions)
         self.starts: list[list[bool]] = []
 
-    def predict(
-        self, observation: np.ndarray, state: Any, episode_start: np.ndarray, deterministic: bool
-    ) -> tuple[np.ndarray, Any]:
-        self.starts.append(episode_start.tolist())
-        if deterministic:
-            return np.full(len(observation), self.best), None
-        return (torch.rand(len(observation), generator=self.generator) < 0.5).long().numpy(), None
+    def initial_state(self, n: int) -> torch.Tensor:
+        return torch.zeros(n, 0)
+
+    def __call__(self, observations: torch.Tensor, state: torch.Tensor, first: torch.Tensor) -> Output:
+        self.starts.append(first[0].tolist())
+        parameters = self.actions.parameters(self.logits.expand(*first.shape, -1), None)
+        return Output(parameters, torch.zeros(first.shape), state)
+
+
+class Fake:
+    """An agent that takes every action as often when sampling, and the last one when greedy."""
+
+    choose = Agent.choose
+
+    def __init__(self, actions: int = 2) -> None:
+        self.policy = FakePolicy(actions)
+        self.plan = EnvPlan("Uneven-v0")
+        self.settings = Settings()
+        self.carried: list[dict[str, float]] = []
+        self.generator = torch.Generator()
 
 
 @pytest.fixture
@@ -110,7 +120,7 @@ def test_how_actions_were_chosen_is_told(fake: Any, how: dict[str, Any], words: 
 
 def test_the_agent_is_told_where_episodes_begin(fake: Any) -> None:
     evaluate(fake, 3, greedy=True)
-    assert fake.starts == [[True, True, True], [True, False, False], [True, True, False]]
+    assert fake.policy.starts == [[True, True, True], [True, False, False], [True, True, False]]
 
 
 def test_every_game_is_announced_as_it_ends(fake: Any) -> None:
@@ -119,8 +129,8 @@ def test_every_game_is_announced_as_it_ends(fake: Any) -> None:
     assert heard == [(1, 1.0), (2, 2.0), (3, 3.0), (4, 4.0)]
 
 
-def test_random_actions_are_drawn_from_all(fake: Any) -> None:
-    fake.spec = PolicySpec((1,), "float32", 5)
+def test_random_actions_are_drawn_from_all() -> None:
+    fake: Any = Fake(actions=5)
     player = Player(fake, 2000, greedy=False, epsilon=1.0, seed=0)
     actions = player.act(np.zeros((2000, 1), np.float32), np.zeros(2000, dtype=bool))
     assert np.bincount(actions, minlength=5).min() > 300

@@ -5,12 +5,12 @@ import torch
 from hogwild.config.settings import PolicySettings
 from hogwild.eyes import blurred, listening, mosaic, saliency
 from hogwild.policies.policy import Policy
-from hogwild.policies.spec import PolicySpec
+from hogwild.policies.spec import PolicySpec, choice
 
 
 def policy(memory: str = "none") -> Policy:
     torch.manual_seed(0)
-    return Policy(PolicySpec((2, 40, 40), "uint8", num_actions=3), PolicySettings(encoder="a3c", memory=memory))  # type: ignore[arg-type]
+    return Policy(PolicySpec((2, 40, 40), "uint8", choice(3)), PolicySettings(encoder="a3c", memory=memory))  # type: ignore[arg-type]
 
 
 class Watcher(Policy):
@@ -20,12 +20,12 @@ class Watcher(Policy):
         out = super().forward(observations, state, first)
         corner = observations[..., :8, :8].float().mean((-1, -2, -3)) / 255
         logits = torch.stack([corner * 10, -corner * 10, corner * 0], dim=-1)
-        return out._replace(log_probs=logits.log_softmax(-1))
+        return out._replace(parameters=logits.log_softmax(-1))
 
 
 def test_a_change_is_felt_only_where_the_agent_looks() -> None:
     torch.manual_seed(0)
-    watcher = Watcher(PolicySpec((2, 40, 40), "uint8", num_actions=3), PolicySettings(encoder="a3c"))
+    watcher = Watcher(PolicySpec((2, 40, 40), "uint8", choice(3)), PolicySettings(encoder="a3c"))
     picture = torch.zeros(2, 40, 40, dtype=torch.uint8)
     picture[:, 3:5, 3:5] = 255
     picture[:, 30:32, 30:32] = 255
@@ -51,9 +51,9 @@ def test_every_layer_is_heard_and_nothing_stays_behind() -> None:
         agent.initial_state(1),
         torch.zeros(1, 1, dtype=torch.bool),
     )
-    before = agent(*question).log_probs
+    before = agent(*question).parameters
     with listening(agent) as heard:
-        assert torch.equal(agent(*question).log_probs, before)
+        assert torch.equal(agent(*question).parameters, before)
     assert list(heard) == ["convolutions.0", "convolutions.1", "linear", "memory"]
     assert heard["convolutions.0"].shape[:2] == (1, 16)
     heard.clear()

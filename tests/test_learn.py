@@ -53,10 +53,10 @@ def assert_solved(probe: str, agent: Agent) -> None:
         both = answer(agent, 1.0, -1.0)
         assert both.value.flatten().tolist() == pytest.approx([DISCOUNT, 1.0], abs=0.15)
     elif name == "Action":
-        assert high.log_probs[-1, 0, 1].item() > math.log(0.95)
+        assert high.parameters[-1, 0, 1].item() > math.log(0.95)
     else:
-        assert high.log_probs[-1, 0, 1].item() > math.log(0.9)
-        assert low.log_probs[-1, 0, 0].item() > math.log(0.9)
+        assert high.parameters[-1, 0, 1].item() > math.log(0.9)
+        assert low.parameters[-1, 0, 0].item() > math.log(0.9)
 
 
 @pytest.mark.parametrize("memory", MEMORIES)

@@ -173,21 +173,33 @@ function Thoughts({ scene, values }: { scene: Scene; values: [number, number][] 
         <div><dt>value</dt><dd>{scene.value.toFixed(3)}</dd></div>
       </dl>
       <Spark points={values} label="value over the last moments" width={260} height={48} />
-      <Probabilities actions={scene.actions} probabilities={scene.probabilities} taken={scene.action} />
+      <Probabilities actions={scene.actions} areNumbers={scene.are_numbers} probabilities={scene.probabilities} taken={scene.taken} />
     </div>
   );
 }
 
-export function Probabilities({ actions, probabilities, taken }: { actions: string[]; probabilities: number[]; taken?: number }) {
+interface Intentions {
+  actions: string[];
+  areNumbers: boolean[];
+  probabilities: number[];
+  taken?: number[];
+}
+
+/** How probable each choice was, and which was taken; of actions that are numbers, what they were. */
+export function Probabilities({ actions, areNumbers, probabilities, taken }: Intentions) {
   return (
     <ol class="probabilities" aria-label="action probabilities">
-      {probabilities.map((value, index) => (
-        <li key={index} class={index === taken ? "taken" : undefined}>
-          <span>{actions[index]}</span>
-          <meter min={0} max={1} value={value} aria-label={actions[index]} />
-          <span class="number">{(100 * value).toFixed(1)} %</span>
-        </li>
-      ))}
+      {probabilities.map((value, index) => {
+        const isNumber = areNumbers[index];
+        const shown = isNumber ? (taken?.[index] ?? value) : value;
+        return (
+          <li key={index} class={!isNumber && taken?.[index] ? "taken" : undefined}>
+            <span>{actions[index]}</span>
+            <meter min={isNumber ? -1 : 0} max={1} value={shown} aria-label={actions[index]} />
+            <span class="number">{isNumber ? shown.toFixed(2) : `${(100 * shown).toFixed(1)} %`}</span>
+          </li>
+        );
+      })}
     </ol>
   );
 }

@@ -99,7 +99,7 @@ function Sitting({ game }: { game: Game }) {
           {played?.advice && (
             <>
               <h2>The agent would</h2>
-              <Probabilities actions={game.actions} probabilities={played.advice.probabilities} taken={played.action} />
+              <Probabilities actions={game.shown} areNumbers={game.are_numbers} probabilities={played.advice.probabilities} taken={played.taken} />
               <p class="soft">and expects {played.advice.value.toFixed(3)}</p>
             </>
           )}

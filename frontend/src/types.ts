@@ -114,8 +114,9 @@ export interface Scene {
   stack: string | null;
   stacked: number;
   actions: string[];
-  probabilities: number[];
-  action: number;
+  are_numbers: boolean[]; // which actions are numbers, not choices
+  probabilities: number[]; // of numbers, their means
+  taken: number[]; // 1 for a choice that was taken, else 0; of numbers, what they were
   value: number;
   score: number;
   length: number;
@@ -125,7 +126,9 @@ export interface Scene {
 
 export interface Game {
   env: string;
-  actions: string[];
+  actions: string[]; // that a person can take
+  shown: string[]; // parts of an action, as an agent thinks of them
+  are_numbers: boolean[];
   steps_per_second: number;
   wide: number;
   protocol: string;
@@ -146,5 +149,6 @@ export interface Played {
   length: number;
   over: boolean;
   action?: number;
+  taken?: number[];
   advice: { probabilities: number[]; value: number } | null;
 }

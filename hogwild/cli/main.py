@@ -18,6 +18,10 @@ COMMANDS = {
     "dashboard": ("dashboard", "all runs in the browser, live: curves, games, the agent's eyes"),
     "play": ("play", "play yourself, and see what an agent gets of it"),
     "inspect": ("inspect", "look at what entered the network and the loss"),
+    "export": ("export", "write a trained policy as ONNX, TorchScript or safetensors"),
+    "publish": ("publish", "write a run as a folder for the Hugging Face hub"),
+    "tune": ("tune", "search for better settings"),
+    "check": ("check", "say what is wrong with an environment of your own, and what a step of it costs"),
     "bench": ("bench", "measure training speed beside the bare emulator's"),
 }
 

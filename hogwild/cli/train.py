@@ -226,11 +226,13 @@ def describe(resolved: Resolved) -> list[str]:
     execution, environment = settings.execution, settings.environment
     shape = "×".join(map(str, spec.observation_shape))
     lines = [
-        f"environment  {resolved.plan.id}: observations {shape} {spec.observation_dtype}, {spec.num_actions} actions"
+        f"environment  {resolved.plan.id}: observations {shape} {spec.observation_dtype}, {spec.describe_actions()}"
     ]
+    if spec.unread:
+        lines.append(f"left out     {', '.join(spec.unread)}: text, which a policy does not read")
     if resolved.plan.protocol:
         lines.append(f"protocol     {resolved.plan.protocol.describe()}")
-        lines.append(f"recipe       {resolved.plan.recipe}; normalise {environment.normalise}")
+        lines.append(f"recipe       {resolved.plan.recipe}; normalise {settings.policy.normalise}")
     lines.append(
         f"method       {settings.objective.objective} × {_exchange_words(execution)} × {execution.engine}, "
         f"{settings.optimizer.optimizer} {_shown(settings.optimizer.learning_rate)}, "

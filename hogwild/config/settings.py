@@ -2,8 +2,7 @@
 
 The docstring under a field is its help text on the command line and its row in the reference page. Field names are
 unique across the groups, so that a flag (`--entropy`), a line of TOML (`entropy = 0.01`) and a keyword argument
-(`hogwild.train("pong", entropy=0.01)`) are one name. The plain defaults here are overlaid by the defaults of the
-environment's family (see `presets/`).
+(`hogwild.train("pong", entropy=0.01)`) are one name. The defaults of an environment's family overlay these.
 
 A setting whose type is a tuple can differ between workers: worker r takes element `r % len`.
 """
@@ -58,11 +57,12 @@ class EnvSettings:
     """Clip rewards to ± this for learning; reported returns stay raw (0: never; None: by protocol)."""
     reward_scale: float = 1.0
     """Factor on rewards for learning, before clipping; reported returns stay raw."""
-    normalise: Literal["auto", "frozen", "running", "off"] = "auto"
-    """Subtract the mean picture and divide by the deviation: estimated at the start and then frozen, slowly
-    updated, or not at all ('auto': frozen for pictures, off for recipes that scale pictures themselves)."""
+    reward_floor: float | None = None
+    """Rewards below this, once scaled, count as this for learning; reported returns stay raw (None: never)."""
+    action_bounds: Literal["rescale", "clip"] = "rescale"
+    """Actions that are numbers: -1 and 1 mean an environment's own bounds, or numbers are only clipped to these."""
     normalise_steps: int = 10_000
-    """Steps of the first play from which the mean picture is estimated."""
+    """Steps of the first play from which means and deviations are estimated."""
 
     @property
     def picture(self) -> tuple[int, int]:
@@ -74,8 +74,9 @@ class EnvSettings:
 class PolicySettings:
     """policy"""
 
-    encoder: Literal["auto", "a3c", "compact", "nature", "universe", "a3g", "mlp"] = "auto"
-    """Network that reads observations ('auto': a3c for images, mlp for vectors)."""
+    encoder: str = "auto"
+    """Network that reads observations: a3c, compact, nature, universe or a3g for pictures, mlp for vectors, or your
+    own, my_module:MyEncoder ('auto': a3c or mlp)."""
     encoder_size: int = 0
     """Width of the encoder's last layer, and of each layer of the mlp (0: the encoder's own)."""
     layer_norm: bool = False
@@ -93,15 +94,30 @@ class PolicySettings:
     bfloat16 for pictures on a processor that has it, but never on the `inline` engine, which is to be repeatable)."""
     initialisation: Literal["orthogonal", "glorot", "columns", "a3g", "kaiming", "normal"] = "orthogonal"
     """How weights start; see the policies page for what each stands for."""
+    normalise: Literal["auto", "frozen", "running", "off"] = "auto"
+    """Subtract the mean of observations and divide by their deviation, which are estimated at the start and then
+    frozen, slowly updated, or not at all ('auto': frozen for pictures, but not where a recipe scales them itself)."""
+    normalise_rewards: bool = False
+    """Divide rewards by the running deviation of discounted returns, for learning; reported returns stay raw."""
+    deviation: float = 1.0
+    """Deviation with which actions that are numbers are explored at the start."""
+    deviation_by_state: bool = False
+    """Let that deviation depend on what is seen, instead of being the same everywhere."""
+    deviation_floor: float = 0.0
+    """Smallest deviation; at 0.242 the entropy of a number cannot fall below zero."""
+    policy_class: str = ""
+    """A policy of your own, my_module:MyPolicy, in place of encoder, memory and heads (empty: ours)."""
+    squash: bool = False
+    """Bring actions that are numbers between -1 and 1 by tanh, with probabilities to match."""
 
 
 @dataclass(frozen=True)
 class ObjectiveSettings:
     """objective"""
 
-    objective: Literal["a3c", "ppo", "vtrace"] = "a3c"
-    """What is optimised: 'a3c', the plain policy gradient; 'ppo', several clipped passes over each rollout;
-    'vtrace', a policy gradient corrected for the age of its rollouts."""
+    objective: str = "a3c"
+    """What is optimised: 'a3c', the plain policy gradient; 'ppo', several clipped passes over each rollout; 'vtrace',
+    a policy gradient corrected for the age of its rollouts; or your own, my_module:MyObjective."""
     rollout_steps: tuple[int, ...] = (16,)
     """Steps of each environment in one rollout."""
     discount: tuple[float, ...] = (0.99,)
@@ -232,6 +248,8 @@ class RunSettings:
     detailed_logs: bool = False
     """For TensorBoard: inputs as pictures, histograms of weights, gradients, activations and optimizer statistics, and
     the policy's graph."""
+    hooks: str = ""
+    """Code of your own that training calls, my_module:MyHooks: a class like hogwild.Hooks."""
     record_inputs: int = 0
     """Keep what enters the network and the loss in the first so many updates of each worker, for `hogwild inspect`."""
 
@@ -255,6 +273,7 @@ class Settings:
     def update(self, **changes: Any) -> "Settings":
         """Copy with the given settings changed, by their flat names; scalars stand for one-element tuples."""
         from hogwild.config.coerce import coerce
+        from hogwild.config.lookup import find_setting
 
         groups: dict[str, dict[str, Any]] = {}
         for name, value in changes.items():
@@ -279,15 +298,3 @@ class Settings:
 def setting_groups() -> dict[str, type[Any]]:
     """The groups of settings, by the name of their field in `Settings`."""
     return {f.name: type(getattr(Settings(), f.name)) for f in dataclasses.fields(Settings) if f.name != "env"}
-
-
-def find_setting(name: str) -> tuple[str, "dataclasses.Field[Any]"]:
-    """Group and field of the setting with a flat name; an unknown name is refused with the nearest known ones."""
-    from hogwild.config.suggest import unknown
-
-    known: dict[str, tuple[str, dataclasses.Field[Any]]] = {"env": ("", dataclasses.fields(Settings)[0])}
-    for group, kind in setting_groups().items():
-        known |= {f.name: (group, f) for f in dataclasses.fields(kind)}
-    if name not in known:
-        raise unknown("setting", name, known)
-    return known[name]

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import torch
 
 from hogwild.agent import Agent
@@ -24,10 +23,10 @@ class AgentAdviser:
         return self.agent.carried[0] if self.agent.carried else {}
 
     @torch.no_grad()
-    def advise(self, observation: np.ndarray) -> dict[str, Any]:
+    def advise(self, observation: Any, mask: Any = None) -> dict[str, Any]:
         """Probabilities of all actions, and the value."""
-        batch, _ = self.agent.batch_of(observation)
+        batch, _ = self.agent.batch_of(observation, mask)
         out = self.agent.policy(torch.from_numpy(batch)[None], self.memory, torch.tensor([[self.first]]))
         self.memory, self.first = out.state, False
-        probabilities = [round(float(p), 4) for p in out.log_probs[0, 0].exp()]
+        probabilities = [round(float(p), 4) for p in self.agent.policy.actions.shown(out.parameters[0, 0])]
         return {"probabilities": probabilities, "value": round(float(out.value[0, 0]), 4)}

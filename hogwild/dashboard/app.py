@@ -16,7 +16,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from hogwild.comparison_runs import AXES
-from hogwild.dashboard.catalogue import Catalogue, findings
+from hogwild.dashboard.catalogue import Catalogue
 from hogwild.dashboard.curves import MOST_POINTS, Curves, Wanted, by_method
 from hogwild.dashboard.guard import App
 from hogwild.dashboard.jobs import Jobs
@@ -101,7 +101,7 @@ class Site:
 
     async def doctor(self, request: Request) -> Response:
         """What looks wrong."""
-        return JSONResponse(await run_in_threadpool(findings, self.folder(request)), headers=NO_STORE)
+        return JSONResponse(await run_in_threadpool(self.catalogue.findings, self.folder(request)), headers=NO_STORE)
 
     async def curves_of(self, request: Request) -> Response:
         """Curves of several runs and metrics."""

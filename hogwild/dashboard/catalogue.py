@@ -9,6 +9,7 @@ import numpy as np
 
 from hogwild.config.settings import Settings, setting_groups
 from hogwild.dashboard.curves import RETURNS
+from hogwild.dashboard.kept import Kept
 from hogwild.dashboard.tables import Tables, sample
 from hogwild.doctor import examine
 from hogwild.errors import HogwildError
@@ -32,8 +33,9 @@ class Catalogue:
     def __init__(self, runs: str) -> None:
         self.runs = runs
         self.tables = Tables()
-        self._fixed: dict[Path, tuple[int, dict[str, Any]]] = {}
-        self._sparks: dict[Path, tuple[tuple[int, int], list[tuple[float, float]]]] = {}
+        self._fixed = Kept[dict[str, Any]]()
+        self._sparks = Kept[list[tuple[float, float]]]()
+        self._findings = Kept[dict[str, Any]]()
 
     def find(self, name: str) -> RunFolder | None:
         """A run by its exact name. Names are looked up among those that are there, never made into paths."""
@@ -60,16 +62,10 @@ class Catalogue:
         return summarise(folder) | more | {"spark": self._spark(folder)}
 
     def _spark(self, folder: RunFolder) -> list[tuple[float, float]]:
-        try:
-            status = folder.metrics.stat()
-        except OSError:
-            return []
-        key = status.st_ino, status.st_size
-        known = self._sparks.get(folder.path)
-        if known is None or known[0] != key:
-            found = sample(folder.metrics, "progress/steps", "episode/return_mean", SPARKS)
-            known = self._sparks[folder.path] = key, found
-        return known[1]
+        def look() -> list[tuple[float, float]]:
+            return sample(folder.metrics, "progress/steps", "episode/return_mean", SPARKS)
+
+        return self._sparks.get(folder.metrics, look, without=[])
 
     def details(self, folder: RunFolder) -> dict[str, Any]:
         """Everything about a run but its curves."""
@@ -95,25 +91,26 @@ class Catalogue:
         }
 
     def _of_config(self, folder: RunFolder) -> dict[str, Any]:
-        """What follows from the settings alone, found out once."""
-        try:
-            changed = folder.config.stat().st_mtime_ns
-        except OSError:  # the run was removed since it was found
-            return {"settings": [], "reference": None}
-        known = self._fixed.get(folder.path)
-        if known is None or known[0] != changed:
-            found = {"settings": describe_settings(folder), "reference": describe_reference(folder)}
-            known = self._fixed[folder.path] = changed, found
-        return known[1]
+        """What follows from the settings alone."""
+
+        def look() -> dict[str, Any]:
+            return {"settings": describe_settings(folder), "reference": describe_reference(folder)}
+
+        return self._fixed.get(folder.config, look, without={"settings": [], "reference": None})
+
+    def findings(self, folder: RunFolder) -> dict[str, Any]:
+        """What the doctor says about a run, or why nothing: he reads all of it, so only when there is more to read."""
+        return self._findings.get(folder.metrics, lambda: findings(folder), without={"why": "", "findings": []})
 
 
 def module_of(settings: Settings) -> str:
-    """The module that has to be imported to find out about an environment, if any: looking at a run must not do it.
+    """The modules that have to be imported to play, if any: looking at a run must not do it.
 
     >>> module_of(Settings(env="my_module:MyEnv-v0")), module_of(Settings(env="pong"))
     ('my_module', '')
     """
-    return settings.env.rpartition(":")[0]
+    named = (settings.env, settings.policy.encoder, settings.policy.policy_class)
+    return ", ".join(dict.fromkeys(name.rpartition(":")[0] for name in named if ":" in name))
 
 
 def imports(folder: RunFolder) -> str:

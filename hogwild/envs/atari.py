@@ -7,7 +7,7 @@ import numpy as np
 from hogwild.envs.batch import Step
 from hogwild.envs.protocols import Protocol
 from hogwild.errors import EnvironmentFailed
-from hogwild.policies.spec import PolicySpec
+from hogwild.policies.spec import PolicySpec, choice
 
 
 class AtariBatch:
@@ -42,7 +42,7 @@ class AtariBatch:
             use_fire_reset=protocol.fire_reset,
         )
         shape = (frame_stack, *picture)
-        self.spec = PolicySpec(shape, "uint8", int(self.envs.single_action_space.n))
+        self.spec = PolicySpec(shape, "uint8", choice(int(self.envs.single_action_space.n)))
         self._frame = np.zeros(num_envs, dtype=np.int64)
 
     def reset(self, seeds: list[int]) -> np.ndarray:

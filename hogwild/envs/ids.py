@@ -58,10 +58,12 @@ class EnvPlan:
         """Rewards are clipped to ± this for learning; 0: never."""
         return self.protocol.reward_clip if self.protocol else settings.reward_clip or 0.0
 
-    def as_learned(self, rewards: np.ndarray, settings: EnvSettings) -> np.ndarray:
-        """Raw rewards as they are learned from: scaled, then clipped."""
+    def as_learned(self, rewards: np.ndarray, settings: EnvSettings, deviation: float = 1.0) -> np.ndarray:
+        """Raw rewards as they are learned from: scaled, divided by the deviation of returns if they are normalised,
+        then clipped, and never below the floor."""
         clip = self.reward_clip(settings) or np.inf
-        return np.clip(rewards * settings.reward_scale, -clip, clip)
+        floor = -np.inf if settings.reward_floor is None else settings.reward_floor
+        return np.clip(rewards * settings.reward_scale / deviation, max(-clip, floor), clip)
 
     @property
     def frames_per_step(self) -> float:

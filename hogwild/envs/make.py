@@ -13,8 +13,9 @@ from hogwild.config.settings import EnvSettings
 from hogwild.envs.atari import AtariBatch
 from hogwild.envs.atari_game import AtariGame
 from hogwild.envs.batch import EnvBatch
-from hogwild.envs.gymnasium_batch import GymnasiumBatch, Layout, guarded, read_spaces
+from hogwild.envs.gymnasium_batch import GymnasiumBatch, guarded
 from hogwild.envs.ids import EnvPlan
+from hogwild.envs.layout import Layout, read_layout
 from hogwild.envs.recipes import make_recipe
 
 # For environments that draw with pygame; what it prints is of no use.
@@ -30,7 +31,8 @@ def make_batch(plan: EnvPlan, settings: EnvSettings, num_envs: int, threads: int
     if plan.is_atari and steps_in_cpp(plan):
         assert plan.protocol is not None
         return AtariBatch(plan.rom, plan.protocol, num_envs, settings.picture, settings.frame_stack, threads)
-    return GymnasiumBatch(plan.id, lambda: make_one(plan, settings), num_envs)
+    rescale = settings.action_bounds == "rescale"
+    return GymnasiumBatch(plan.id, lambda: make_one(plan, settings), num_envs, rescale)
 
 
 def steps_in_cpp(plan: EnvPlan) -> bool:
@@ -44,14 +46,16 @@ def make_one(
     settings: EnvSettings,
     on_frame: Callable[[np.ndarray], None] | None = None,
     render_mode: str | None = None,
+    is_checked: bool = True,
 ) -> gymnasium.Env[Any, Any]:
-    """One environment; for Atari the Python game, which can be filmed and saved."""
+    """One environment; for Atari the Python game, which can be filmed and saved. Gymnasium looks at the first steps of
+    others and prints what it does not like, unless it is not to be `is_checked`."""
     if plan.is_atari:
         assert plan.protocol is not None
         recipe = make_recipe(plan.recipe, settings.picture, settings.frame_stack)
         return AtariGame(plan.rom, plan.protocol, recipe, on_frame)
     if render_mode is None:
-        return gymnasium.make(plan.id)  # not every environment knows the word
+        return gymnasium.make(plan.id, disable_env_checker=not is_checked)  # not every one knows the word render_mode
     for variable, value in WITHOUT_A_WINDOW.items():
         os.environ.setdefault(variable, value)
     return gymnasium.make(plan.id, render_mode=render_mode)
@@ -61,7 +65,10 @@ def layout_of(plan: EnvPlan, settings: EnvSettings) -> Layout:
     """How the environment lays out what it shows, found out by making one."""
     env = guarded(plan.id, "be made", lambda: make_one(plan, settings))
     try:
-        return read_spaces(plan.id, env.observation_space, env.action_space)
+        found: Layout = guarded(
+            plan.id, "reset", lambda: read_layout(plan.id, env, settings.action_bounds == "rescale")
+        )
+        return found
     finally:
         env.close()
 

@@ -14,7 +14,7 @@ from hogwild.exchanges.shared import STEPS, VERSION, SharedWeights
 from hogwild.exchanges.tape import Lock
 from hogwild.exchanges.weights import WeightsLink
 from hogwild.learning import Gradients, Learner, clip_
-from hogwild.link import Contribution, Link, PictureSums, Pulled
+from hogwild.link import Contribution, InputSums, Link, Pulled
 from hogwild.report import Receipt
 
 
@@ -39,7 +39,7 @@ class BarrierLink(Link):
 
     def push(self, contribution: Contribution) -> Receipt | None:
         """Come with a gradient; None until all others have come and the update is made."""
-        if isinstance(contribution, PictureSums):
+        if isinstance(contribution, InputSums):
             return self.weights.push(contribution)
         assert isinstance(contribution, Gradients)
         with self.lock:

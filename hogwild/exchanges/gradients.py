@@ -18,7 +18,7 @@ from hogwild.exchanges.slots import Slots
 from hogwild.exchanges.tape import Lock
 from hogwild.exchanges.weights import WeightsLink
 from hogwild.learning import Gradients
-from hogwild.link import Contribution, Link, PictureSums, Pulled
+from hogwild.link import Contribution, InputSums, Link, Pulled
 from hogwild.report import Receipt, Report
 from hogwild.rollout import Played
 from hogwild.turns import Door, Stopped, Turn
@@ -60,7 +60,7 @@ class GradientsLink(Link):
 
     def push(self, contribution: Contribution) -> Receipt | None:
         """Add up gradients, and send them when there are enough of them and there is room."""
-        if isinstance(contribution, PictureSums):
+        if isinstance(contribution, InputSums):
             return self.weights.push(contribution)
         assert isinstance(contribution, Gradients)
         complete = len(self.played) + 1 >= self.execution.accumulate

@@ -11,7 +11,6 @@ from hogwild.policies.flat import FlatLayout
 from hogwild.policies.policy import Policy
 
 VERSION, STEPS, STOP, READY, DROPPED, DISCARDED, EVENTS = range(7)
-MEAN, DEVIATION = "encoder.convolutions.0.mean", "encoder.convolutions.0.deviation"
 
 
 class Mailbox(Protocol):
@@ -39,10 +38,11 @@ class SharedWeights:
         self.statistics = statistics.repeat(sets, 1, 1)  # [sets, k, parameters]
         self.counts = torch.zeros(sets, dtype=torch.int64)  # updates that each set has seen
         self.counters = torch.zeros(8, dtype=torch.int64)
-        buffers = dict(layout.views(self.weights))
-        self.picture_sums = torch.zeros(2, buffers[MEAN].numel() if MEAN in buffers else 0, dtype=torch.float64)
-        self.picture_count = torch.zeros(1, dtype=torch.float64)
-        self.smallest_deviation = float(buffers[DEVIATION]) / 255 if DEVIATION in buffers else 0.0
+        self.normalised = policy.normalised()
+        columns = self.normalised[-1].columns.stop if self.normalised else 0
+        self.input_sums = torch.zeros(2, columns, dtype=torch.float64)
+        self.input_count = torch.zeros(1, dtype=torch.float64)
+        self.counters[READY] = not self.normalised
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that a checkpoint keeps, by name; what is on its way in the mailbox is not."""
@@ -66,5 +66,5 @@ class SharedWeights:
 
     @property
     def parameters(self) -> Tensor:
-        """The part of the weights that is learned; the rest is the mean picture."""
+        """The part of the weights that is learned; the rest are means and deviations."""
         return self.weights[: self.layout.num_parameters]

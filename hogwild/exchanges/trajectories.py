@@ -20,9 +20,10 @@ from hogwild.exchanges.tape import Lock
 from hogwild.exchanges.weights import WeightsLink
 from hogwild.learning import GradientComputer
 from hogwild.lesson import learn
-from hogwild.link import Contribution, Link, PictureSums, Pulled
+from hogwild.link import Contribution, InputSums, Link, Pulled
 from hogwild.objectives import VTrace, make_objective
 from hogwild.policies.flat import FlatLayout
+from hogwild.policies.make import make_policy
 from hogwild.policies.policy import Policy
 from hogwild.report import Receipt, Report
 from hogwild.rollout import Rollout, join
@@ -37,7 +38,7 @@ def rollout_slots(settings: Settings, policy: Policy, workers: int) -> Slots:
     dtype = getattr(torch, spec.observation_dtype)
     like = {
         "observations": torch.empty(t + 1, n, *spec.observation_shape, dtype=dtype),
-        "actions": torch.empty(t, n, dtype=torch.int64),
+        "actions": torch.empty(t, n, *spec.action_shape, dtype=getattr(torch, spec.action_dtype)),
         "log_probs": torch.empty(t, n),
         "values": torch.empty(t + 1, n),
         "rewards": torch.empty(t, n),
@@ -68,13 +69,13 @@ class TrajectoriesLink(Link):
 
     def push(self, contribution: Contribution) -> Receipt | None:
         """Copy a rollout into a free slot."""
-        if isinstance(contribution, PictureSums):
+        if isinstance(contribution, InputSums):
             return self.weights.push(contribution)
         assert isinstance(contribution, Rollout)
         slot = self.slots.free_slot(self.rank)
         if slot is None:
             return None
-        steps, envs = contribution.actions.shape
+        steps, envs = contribution.rewards.shape
         for name, tensor in contribution.tensors().items():
             part = tuple(slice(size) for size in tensor.shape)
             self.slots.content(name, slot)[part].copy_(tensor)
@@ -108,7 +109,7 @@ class TrajectoryLearner:
         self.slots = slots
         self.lock = lock
         self.link = WeightsLink(shared, settings.update(max_lag=0), 0, lock)
-        self.policy = Policy(shared.spec, settings.policy).to(of_worker(settings.execution.device, 0))
+        self.policy = make_policy(shared.spec, settings.policy).to(of_worker(settings.execution.device, 0))
         layout = FlatLayout(self.policy)
         self.flat = layout.bind(self.policy)
         seed = settings.execution.seed

@@ -11,11 +11,11 @@ from contextlib import nullcontext
 from torch import Tensor
 
 from hogwild.config.settings import Settings
-from hogwild.exchanges.pictures import add_pictures
+from hogwild.exchanges.normalising import add_inputs
 from hogwild.exchanges.shared import DISCARDED, READY, STEPS, VERSION, SharedWeights
 from hogwild.exchanges.tape import Lock
 from hogwild.learning import Gradients, Learner
-from hogwild.link import Contribution, Link, PictureSums, Pulled
+from hogwild.link import Contribution, InputSums, Link, Pulled
 from hogwild.report import Receipt
 
 
@@ -27,7 +27,7 @@ class WeightsLink(Link):
         self.lock = lock
         self.turns = settings.execution.lock == "turns"
         self.max_lag = settings.execution.max_lag
-        self.environment = settings.environment
+        self.normalise_steps = settings.environment.normalise_steps
         self.set = rank % len(shared.counts)
         self.too_late = False
         self.learner = Learner(settings, rank, shared.parameters, shared.statistics[self.set])
@@ -42,10 +42,10 @@ class WeightsLink(Link):
         return pulled
 
     def push(self, contribution: Contribution) -> Receipt:
-        """Apply gradients to the shared weights, or add to the estimate of the mean picture."""
-        if isinstance(contribution, PictureSums):
+        """Apply gradients to the shared weights, or add to the estimate of means and deviations."""
+        if isinstance(contribution, InputSums):
             with self.lock:
-                add_pictures(self.shared, contribution, self.environment)
+                add_inputs(self.shared, contribution, self.normalise_steps)
             return Receipt()
         assert isinstance(contribution, Gradients)
         return self._apply(contribution)

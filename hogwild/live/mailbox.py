@@ -7,6 +7,7 @@ forgotten after a few seconds.
 """
 
 import contextlib
+import dataclasses
 import json
 import os
 import time
@@ -16,25 +17,38 @@ from typing import Any
 
 import numpy as np
 
+from hogwild.policies.spec import ActionPart, PolicySpec
+
 FRESH_SECONDS = 4.0
 RING = 128  # moments
-HEADER = 4096  # bytes in front of them
+HEADER = 65536  # bytes in front of them: what the observations and actions are
 
 
-def moment_dtype(shape: tuple[int, ...], dtype: str, num_actions: int) -> np.dtype[Any]:
+def moment_dtype(spec: PolicySpec) -> np.dtype[Any]:
     """One step of one environment: what the policy saw, what it thought of it, and what came of it."""
     return np.dtype(
         [
             ("number", np.int64),  # counts from 1; 0 while it is being written
-            ("observation", np.dtype(dtype), shape),
-            ("probabilities", np.float32, (num_actions,)),
+            ("observation", np.dtype(spec.observation_dtype), spec.observation_shape),
+            ("probabilities", np.float32, (spec.num_actions,)),  # of actions that are numbers, their means
             ("value", np.float32),
-            ("action", np.int64),
+            ("action", np.dtype(spec.action_dtype), spec.action_shape),
+            ("taken", np.float32, (spec.num_actions,)),  # the same beside the probabilities: see `PolicySpec.taken`
+            ("log_prob", np.float32),  # of the action
             ("reward", np.float32),  # raw
             ("score", np.float64),  # raw return of the game so far, this reward included
             ("length", np.int64),  # steps of the game so far, this one included
             ("over", np.bool_),  # the game ended with this step
         ]
+    )
+
+
+def read_spec(written: dict[str, Any]) -> PolicySpec:
+    """What is needed of a spec to read moments, from JSON."""
+    return PolicySpec(
+        tuple(written["observation_shape"]),
+        written["observation_dtype"],
+        tuple(ActionPart(**part) for part in written["actions"]),
     )
 
 
@@ -65,11 +79,10 @@ def frames_file(folder: Path, rank: int) -> Path:
 class Outbox:
     """The worker's side."""
 
-    def __init__(self, folder: Path, rank: int, shape: tuple[int, ...], dtype: str, num_actions: int) -> None:
+    def __init__(self, folder: Path, rank: int, spec: PolicySpec) -> None:
         self.folder, self.rank = folder, rank
         self.wanted = wanted_file(folder, rank)
-        self.layout = {"shape": list(shape), "dtype": dtype, "num_actions": num_actions}
-        self.kind = moment_dtype(shape, dtype, num_actions)
+        self.spec, self.kind = spec, moment_dtype(spec)
         self.ring: np.ndarray | None = None
         self.number = 0
 
@@ -91,7 +104,9 @@ class Outbox:
         path = frames_file(self.folder, self.rank)
         new = path.with_suffix(f".{os.getpid()}")
         try:
-            new.write_bytes(json.dumps(self.layout).encode().ljust(HEADER) + bytes(RING * self.kind.itemsize))
+            new.write_bytes(
+                json.dumps(dataclasses.asdict(self.spec)).encode().ljust(HEADER) + bytes(RING * self.kind.itemsize)
+            )
             os.replace(new, path)
             self.ring = np.memmap(path, self.kind, "r+", HEADER, (RING,))
         except OSError:
@@ -123,6 +138,7 @@ class Inbox:
         self.folder, self.rank = folder, rank
         self.path = frames_file(folder, rank)
         self.ring: np.ndarray | None = None
+        self.spec: PolicySpec | None = None  # known with the first moment
         self.file = 0  # its inode: a worker that was started anew has another
         self.seen = 0
         self.touched = -FRESH_SECONDS
@@ -146,9 +162,8 @@ class Inbox:
             return
         try:
             with open(self.path, "rb") as file:
-                layout = json.loads(file.read(HEADER))
-            kind = moment_dtype(tuple(layout["shape"]), layout["dtype"], layout["num_actions"])
-            self.ring = np.memmap(self.path, kind, "r", HEADER, (RING,))
+                self.spec = read_spec(json.loads(file.read(HEADER)))
+            self.ring = np.memmap(self.path, moment_dtype(self.spec), "r", HEADER, (RING,))
         except OSError:  # it went away in between
             self.ring = None
             return

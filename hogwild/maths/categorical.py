@@ -34,3 +34,13 @@ def sample(log_probs: Tensor, uniform: Tensor) -> Tensor:
     """
     cumulative = log_probs.exp().cumsum(-1)
     return (cumulative <= uniform.unsqueeze(-1)).sum(-1).clamp_max(log_probs.shape[-1] - 1)
+
+
+def sample_allowed(log_probs: Tensor, uniform: Tensor) -> Tensor:
+    """As `sample`, where some actions have no probability at all: rounding never leads to one of these.
+
+    >>> sample_allowed(torch.tensor([[0.5, 0.5, 0.0]]).log(), torch.tensor([0.99999994])).tolist()
+    [1]
+    """
+    cumulative = log_probs.exp().cumsum(-1)
+    return (cumulative / cumulative[..., -1:] <= uniform.unsqueeze(-1)).sum(-1)

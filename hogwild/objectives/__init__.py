@@ -7,6 +7,7 @@ from hogwild.objectives.a3c import A3C
 from hogwild.objectives.objective import Loss, Objective
 from hogwild.objectives.ppo import PPO
 from hogwild.objectives.vtrace import VTrace
+from hogwild.own import is_own, load_own
 
 __all__ = ["A3C", "PPO", "Loss", "Objective", "VTrace", "make_objective"]
 
@@ -19,4 +20,6 @@ OBJECTIVES: dict[str, Callable[[Settings, int], Objective]] = {
 
 def make_objective(settings: Settings, rank: int) -> Objective:
     """The objective of one worker."""
-    return OBJECTIVES[settings.objective.objective](settings, rank)
+    name = settings.objective.objective
+    made: Objective = (load_own(name, "--objective").of_worker if is_own(name) else OBJECTIVES[name])(settings, rank)
+    return made

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 import torch
 
 from hogwild.config.settings import Settings
-from hogwild.maths import categorical
 from hogwild.objectives.minibatch import Minibatch, in_order, whole
 from hogwild.objectives.objective import Loss
 from hogwild.objectives.targets import Targets, standardise
@@ -44,6 +43,8 @@ class A3C:
         advantage = minibatch.advantage
         if self.normalise_advantage:
             advantage = standardise(advantage, minibatch.known)
-        policy_loss = -categorical.log_probability(out.log_probs, minibatch.actions) * advantage
+        policy_loss = -policy.actions.log_probability(out.parameters, minibatch.actions) * advantage
+        entropy = policy.actions.entropy(out.parameters)
         value_error = self.terms.value_error(out.value, minibatch.target)
-        return Loss(*self.terms.total(policy_loss, value_error, out, minibatch.target, minibatch.known, step))
+        target, known = minibatch.target, minibatch.known
+        return Loss(*self.terms.total(policy_loss, value_error, entropy, out.value, target, known, step))

@@ -15,7 +15,7 @@ class Minibatch:
     """Sequences [T, N] of a rollout, or single steps of it as [1, M]."""
 
     observations: Tensor  # [T, N, …]
-    actions: Tensor  # [T, N]
+    actions: Tensor  # [T, N] or [T, N, K]
     log_probs: Tensor  # [T, N] of those actions, by the policy that took them
     values: Tensor  # [T, N] by the policy that took them
     first: Tensor  # [T, N]
@@ -43,20 +43,20 @@ def whole(rollout: Rollout, targets: Targets) -> Minibatch:
 
 def in_order(everything: Minibatch, parts: int) -> Iterator[Minibatch]:
     """Environments in their order, in equal parts; nothing is copied."""
-    for chosen in equal_parts(everything.actions.shape[1], parts):
+    for chosen in equal_parts(everything.first.shape[1], parts):
         yield select_sequences(everything, chosen)
 
 
 def shuffled_sequences(everything: Minibatch, parts: int, generator: torch.Generator) -> Iterator[Minibatch]:
     """Environments in random order, in equal parts: each keeps its whole sequence, which a memory needs."""
-    order = torch.randperm(everything.actions.shape[1], generator=generator)
+    order = torch.randperm(everything.first.shape[1], generator=generator)
     for chosen in equal_parts(len(order), parts):
         yield select_sequences(everything, order[chosen])
 
 
 def shuffled_steps(everything: Minibatch, parts: int, generator: torch.Generator) -> Iterator[Minibatch]:
     """Single steps in random order, in equal parts."""
-    steps, envs = everything.actions.shape
+    steps, envs = everything.first.shape
     order = torch.randperm(steps * envs, generator=generator)
     for part in equal_parts(len(order), parts):
         chosen = order[part]

@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from hogwild.config.settings import Settings, of_worker
-from hogwild.maths import categorical
 from hogwild.objectives.minibatch import Minibatch, in_order, shuffled_sequences, shuffled_steps, whole
 from hogwild.objectives.objective import Loss
 from hogwild.objectives.targets import Targets, standardise
@@ -63,12 +62,13 @@ class PPO:
         known, target, advantage = minibatch.known, minibatch.target, minibatch.advantage
         if self.normalise_advantage:
             advantage = standardise(advantage, known)
-        log_ratio = categorical.log_probability(out.log_probs, minibatch.actions) - minibatch.log_probs
+        log_ratio = policy.actions.log_probability(out.parameters, minibatch.actions) - minibatch.log_probs
         ratio = log_ratio.exp()
         clipped = ratio.clamp(1.0 - self.clip, 1.0 + self.clip)
         policy_loss = -torch.minimum(ratio * advantage, clipped * advantage)
+        entropy = policy.actions.entropy(out.parameters)
         value_error = self._value_error(out.value, minibatch)
-        total, metrics = self.terms.total(policy_loss, value_error, out, target, known, step)
+        total, metrics = self.terms.total(policy_loss, value_error, entropy, out.value, target, known, step)
         with torch.no_grad():
             kl = (ratio - 1.0 - log_ratio)[known].mean().item()  # http://joschu.net/blog/kl-approx.html, k3
             metrics["ppo/kl"] = kl

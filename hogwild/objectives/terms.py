@@ -8,9 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from hogwild.config.settings import Settings, of_worker
-from hogwild.maths import categorical
 from hogwild.maths.schedules import linear
-from hogwild.policies.policy import Output
 
 
 @dataclass(frozen=True)
@@ -44,10 +42,16 @@ class Terms:
         return 0.5 * (value - target).square()
 
     def total(
-        self, policy_loss: Tensor, value_error: Tensor, out: Output, target: Tensor, known: Tensor, step: int
+        self,
+        policy_loss: Tensor,
+        value_error: Tensor,
+        entropy: Tensor,
+        value: Tensor,
+        target: Tensor,
+        known: Tensor,
+        step: int,
     ) -> tuple[Tensor, dict[str, float]]:
-        """The whole loss from the policy's loss and the value's error at each step, and what to report of it."""
-        entropy = categorical.entropy(out.log_probs)
+        """The whole loss from the policy's loss, the value's error and the entropy at each step, and what to report."""
         entropy_coef = linear(self.entropy, self.entropy_final, self.schedule_steps, step)
         per_step = policy_loss + self.value_coef * value_error - entropy_coef * entropy
         count = known.sum().clamp_min(1)
@@ -58,8 +62,8 @@ class Terms:
                 "loss/value": ((value_error * known).sum() / count).item(),
                 "policy/entropy": entropy.mean().item(),
                 "policy/entropy_coef": entropy_coef,
-                "value/mean": out.value.mean().item(),
-                "value/explained_variance": explained_variance(out.value[known], target[known]),
+                "value/mean": value.mean().item(),
+                "value/explained_variance": explained_variance(value[known], target[known]),
             }
         return (total if self.reduction == "sum" else total / count), metrics
 

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 import torch
 
 from hogwild.config.settings import Settings, of_worker
-from hogwild.maths import categorical
 from hogwild.maths.vtrace import vtrace
 from hogwild.objectives.objective import Loss
 from hogwild.objectives.targets import standardise
 from hogwild.objectives.terms import Terms
-from hogwild.policies.policy import Output, Policy
+from hogwild.policies.policy import Policy
 from hogwild.rollout import Rollout
 
 
@@ -49,15 +48,15 @@ class VTrace:
         """Corrected policy gradient loss of some sequences."""
         rollout = minibatch
         both = policy(rollout.observations, rollout.state, rollout.first)
-        out = Output(both.log_probs[:-1], both.value[:-1], both.state)
-        taken = categorical.log_probability(out.log_probs, rollout.actions)
+        parameters, value = both.parameters[:-1], both.value[:-1]
+        taken = policy.actions.log_probability(parameters, rollout.actions)
         with torch.no_grad():
             log_ratio = taken - rollout.log_probs
             target, advantage = vtrace(
                 log_ratio,
                 rollout.rewards,
                 self.discount * ~rollout.terminated,
-                out.value,
+                value,
                 torch.where(rollout.truncated, rollout.final_value, both.value[1:]),
                 rollout.terminated | rollout.truncated,
                 (self.rho_max, self.c_max),
@@ -66,8 +65,9 @@ class VTrace:
             known = torch.ones_like(rollout.terminated)
             if self.normalise_advantage:
                 advantage = standardise(advantage, known)
-        value_error = self.terms.value_error(out.value, target)
-        total, metrics = self.terms.total(-taken * advantage, value_error, out, target, known, step)
+        entropy = policy.actions.entropy(parameters)
+        value_error = self.terms.value_error(value, target)
+        total, metrics = self.terms.total(-taken * advantage, value_error, entropy, value, target, known, step)
         metrics["vtrace/ratio"] = log_ratio.exp().mean().item()
         metrics["vtrace/clipped"] = (log_ratio.exp() > self.rho_max).float().mean().item()
         return Loss(total, metrics)

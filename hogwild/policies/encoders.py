@@ -1,4 +1,5 @@
-"""Networks that turn one observation into features: the convolutions of the A3C literature, and a plain MLP.
+"""Networks that turn one observation into features: the convolutions of the A3C literature, a plain MLP, and both
+together for observations of several parts.
 
 Image encoders take pictures as they come from the environment (uint8 or float, [B, C, H, W]); the first convolution
 scales them, see `ScaledConv2d`.
@@ -12,7 +13,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hogwild.policies.image_normaliser import ScaledConv2d
+from hogwild.errors import UsageError
+from hogwild.own import is_own, load_own
+from hogwild.policies.normalisers import PictureNormaliser, ScaledConv2d, VectorNormaliser
+from hogwild.policies.spec import LAST_LAYER, ObservationPart
 
 CHUNK = 128  # pictures; more of them fall out of the processor's cache
 
@@ -61,7 +65,10 @@ class Convolutions(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Features [B, outputs] of pictures [B, C, H, W]."""
-        features = torch.cat([self._convolve(chunk) for chunk in images.split(CHUNK)])
+        # Who writes the graph down wants it to be the same for any number of pictures.
+        is_written_down = torch.jit.is_tracing() or torch.compiler.is_exporting()
+        chunks = [images] if is_written_down else images.split(CHUNK)
+        features = torch.cat([self._convolve(chunk) for chunk in chunks])
         if self.linear is None:
             return self.norm(features)  # type: ignore[no-any-return]
         return self.activation(self.norm(self.linear(features)))  # type: ignore[no-any-return]
@@ -75,11 +82,14 @@ class Convolutions(nn.Module):
 
 
 class MLP(nn.Module):
-    """Tanh layers over the flattened observation."""
+    """Tanh layers over the flattened observation, normalised first if it is to be."""
 
-    def __init__(self, shape: Sequence[int], widths: Sequence[int], layer_norm: bool = False) -> None:
+    def __init__(
+        self, shape: Sequence[int], widths: Sequence[int], layer_norm: bool = False, normalise: bool = False
+    ) -> None:
         super().__init__()
         inputs = math.prod(shape)
+        self.normaliser = VectorNormaliser(inputs) if normalise else nn.Identity()
         modules: list[nn.Module] = []
         for width in widths:
             modules += [nn.Linear(inputs, width), *([nn.LayerNorm(width)] if layer_norm else []), nn.Tanh()]
@@ -89,22 +99,91 @@ class MLP(nn.Module):
 
     def forward(self, observations: Tensor) -> Tensor:
         """Features [B, outputs] of observations [B, …]."""
-        return self.layers(observations.flatten(1).float())  # type: ignore[no-any-return]
+        return self.layers(self.normaliser(observations.flatten(1).float()))  # type: ignore[no-any-return]
 
 
-Encoder = Convolutions | MLP
+class Joined(nn.Module):
+    """Several encoders, each of which reads its part of a flat observation; their features lie side by side.
+
+    All vectors of an observation are read together by one MLP, after the pictures.
+    """
+
+    def __init__(
+        self, parts: Sequence[ObservationPart], kind: str, last: int, layer_norm: bool, normalise: bool
+    ) -> None:
+        super().__init__()
+        self.shapes = [part.shape for part in parts]
+        self.sizes = [part.size for part in parts]
+        pictures = [part for part in parts if part.is_image]
+        self.pictures = nn.ModuleList(
+            make_encoder(kind, part.shape, last=last, scale=part.scale, layer_norm=layer_norm) for part in pictures
+        )
+        numbers = sum(part.size for part in parts if not part.is_image)
+        width = LAST_LAYER["mlp"] if pictures or not last else last
+        reads_vectors = kind if is_own(kind) and not pictures else "mlp"
+        self.vector = (
+            make_encoder(reads_vectors, (numbers,), last=width, layer_norm=layer_norm, normalise=normalise)
+            if numbers
+            else None
+        )
+        self.outputs = sum(encoder.outputs for encoder in (*self.pictures, self.vector) if encoder is not None)
+
+    def forward(self, observations: Tensor) -> Tensor:
+        """Features [B, outputs] of flat observations [B, …]; what lies behind the parts, a mask, is not read."""
+        parts = observations[:, : sum(self.sizes)].split(self.sizes, dim=1)
+        pictures = [part.reshape(-1, *s) for part, s in zip(parts, self.shapes, strict=True) if len(s) == 3]
+        vectors = [part.float() for part, s in zip(parts, self.shapes, strict=True) if len(s) != 3]
+        features = [encoder(part) for encoder, part in zip(self.pictures, pictures, strict=True)]
+        if self.vector is not None:
+            features.append(self.vector(torch.cat(vectors, dim=1)))
+        return torch.cat(features, dim=1)
+
+
+class Own(nn.Module):
+    """An encoder of your own behind a normaliser of ours. It is made with the shape of an observation, turns a batch
+    [B, *shape] of decimals into features [B, outputs], and says how many in `outputs`."""
+
+    def __init__(self, name: str, shape: Sequence[int], scale: float, normalise: bool) -> None:
+        super().__init__()
+        self.normaliser: nn.Module = nn.Identity()
+        if len(shape) == 3:
+            self.normaliser = PictureNormaliser(shape, scale)
+        elif normalise:
+            self.normaliser = VectorNormaliser(math.prod(shape))
+        kind = load_own(name, "--encoder")
+        try:
+            self.encoder = kind(tuple(shape))
+            self.outputs = int(self.encoder.outputs)
+        except (TypeError, AttributeError) as error:
+            words = "an encoder is made with a shape, and says in `outputs` how many features it answers"
+            raise UsageError(f"--encoder {name}: {error}; {words}.") from error
+
+    def forward(self, observations: Tensor) -> Tensor:
+        """Features [B, outputs]."""
+        return self.encoder(self.normaliser(observations.float()))  # type: ignore[no-any-return]
+
+
+Encoder = Convolutions | MLP | Own | Joined
 
 
 def make_encoder(
-    kind: str, shape: Sequence[int], *, last: int, scale: float = 255.0, layer_norm: bool = False
-) -> Encoder:
+    kind: str,
+    shape: Sequence[int],
+    *,
+    last: int,
+    scale: float = 255.0,
+    layer_norm: bool = False,
+    normalise: bool = False,
+) -> Convolutions | MLP | Own:
     """Encoder by its name in the settings; `last` is the width of its last layer, 0 leaves that layer out.
 
     >>> make_encoder("a3c", (4, 84, 84), last=256).outputs
     256
     """
+    if is_own(kind):
+        return Own(kind, shape, scale, normalise)
     if kind == "mlp":
-        return MLP(shape, [last, last] if last else [64], layer_norm)
+        return MLP(shape, [last, last] if last else [64], layer_norm, normalise)
     layers, shaped = _CONVOLUTIONS[kind]
     return Convolutions(shape, layers, scale=scale, features=last, layer_norm=layer_norm, **shaped)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
+from hogwild.policies.actor import ActorHead
 from hogwild.policies.memory import Memory, NoMemory
 
 
@@ -22,7 +23,7 @@ def normalised_columns(weight: Tensor, norm: float) -> None:
         weight.mul_(norm / weight.norm(dim=1, keepdim=True))
 
 
-def initialise(parts: Sequence[nn.Module], memory: Memory, actor: nn.Linear, critic: nn.Linear, scheme: str) -> None:
+def initialise(parts: Sequence[nn.Module], memory: Memory, actor: ActorHead, critic: nn.Linear, scheme: str) -> None:
     """Set all weights of a policy by a named scheme; biases are zero unless the scheme says otherwise."""
     layers = [m for part in parts for m in part.modules() if isinstance(m, nn.Conv2d | nn.Linear)]
     for layer in layers:
@@ -32,7 +33,7 @@ def initialise(parts: Sequence[nn.Module], memory: Memory, actor: nn.Linear, cri
     for head, gain in ((actor, 0.01), (critic, 1.0)):
         _initialise_head(head, gain, scheme)
         nn.init.zeros_(head.bias)
-    if scheme == "kaiming":
+    if scheme == "kaiming" and not actor.numbers:  # of numbers it would be a preference
         nn.init.ones_(actor.bias)
 
 

@@ -1,15 +1,33 @@
-"""Input normalisation for pictures, part of the first convolution.
+"""Normalisation of what goes in: of pictures, as part of the first convolution, and of vectors.
 
 Raw game pictures teach slowly: most of a picture never changes, and what matters (a ball) is a few pixels of it.
 Subtracting the mean picture and dividing by one deviation leaves what moves. The division is done to the few weights
-instead of the many pixels.
+instead of the many pixels. In a vector every number has a mean and a deviation of its own.
+
+Means and deviations are buffers, so that they travel with the weights and are saved with them. Workers send sums of
+what they have seen; `Normalised` says what of these sums belongs where.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+FARTHEST = 10.0  # deviations; what is farther away, in a vector or of rewards, counts as this far
+
+
+@dataclass(frozen=True)
+class Normalised:
+    """Something that is normalised."""
+
+    name: str  # of the module whose buffers `mean` and `deviation` hold what is known
+    columns: slice  # of the sums
+    is_pooled: bool  # one deviation for all of them
+    smallest: float  # deviation that is believed
+    instead: float  # of one that is smaller
+    is_running: bool  # whether it is learned as long as there is training
 
 
 class ScaledConv2d(nn.Conv2d):
@@ -44,3 +62,44 @@ def _centred(images: Tensor, mean: Tensor) -> Tensor:
         return images.to(torch.float32, copy=True).sub_(mean)
     last = torch.stack(images.unbind(1), dim=-1).float().sub_(mean.permute(0, 2, 3, 1).contiguous())
     return last.permute(0, 3, 1, 2)
+
+
+class PictureNormaliser(nn.Module):
+    """(x - mean) / deviation for pictures, with a mean picture and one deviation, before somebody else's network."""
+
+    def __init__(self, shape: Sequence[int], scale: float) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(1, *shape))
+        self.register_buffer("deviation", torch.full((1,), scale))
+        self.mean: Tensor
+        self.deviation: Tensor
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        """Normalised pictures, [B, C, H, W]."""
+        return (pictures - self.mean) / self.deviation
+
+
+class VectorNormaliser(nn.Module):
+    """(x - mean) / deviation for each number of a vector, held within ±10."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(size))
+        self.register_buffer("deviation", torch.ones(size))
+        self.mean: Tensor
+        self.deviation: Tensor
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """Normalised vectors, [B, size]."""
+        return ((vectors - self.mean) / self.deviation).clamp(-FARTHEST, FARTHEST)
+
+
+class RewardNormaliser(nn.Module):
+    """The deviation of discounted returns, by which rewards are divided; they keep their sign and their zero."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(1))
+        self.register_buffer("deviation", torch.ones(1))
+        self.mean: Tensor
+        self.deviation: Tensor

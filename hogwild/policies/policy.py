@@ -1,5 +1,6 @@
 """The actor-critic: an encoder, a memory, and the two heads, over whole rollouts or single steps alike."""
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
@@ -7,27 +8,32 @@ import torch
 from torch import Tensor, nn
 
 from hogwild.config.settings import PolicySettings
-from hogwild.policies.encoders import Convolutions, Encoder, make_encoder
-from hogwild.policies.image_normaliser import ScaledConv2d
+from hogwild.policies.actor import ActorHead
+from hogwild.policies.encoders import Encoder, Joined, Own, make_encoder
 from hogwild.policies.initialisers import initialise
+from hogwild.policies.joint import make_distribution
 from hogwild.policies.memory import make_memory
+from hogwild.policies.normalisers import Normalised, RewardNormaliser
 from hogwild.policies.spec import LAST_LAYER, PolicySpec, encoder_kind
+
+SMALLEST_DEVIATION = 1e-4  # of a number that hardly ever changes
 
 
 class Output(NamedTuple):
     """What a policy says about [T, N] observations."""
 
-    log_probs: Tensor  # [T, N, A]
+    parameters: Tensor  # [T, N, P] of the distribution of actions; for a plain choice, logarithms of probabilities
     value: Tensor  # [T, N]
     state: Tensor  # [N, S] after the last step
 
 
 class Policy(nn.Module):
-    """Action probabilities and values for observations; acting calls it with T = 1, learning with whole rollouts.
+    """Distributions of actions and values for observations; acting calls it with T = 1, learning with whole rollouts.
 
-    >>> policy = Policy(PolicySpec((4,), "float32", num_actions=2), PolicySettings(encoder="mlp"))
+    >>> from hogwild.policies.spec import choice
+    >>> policy = Policy(PolicySpec((4,), "float32", choice(2)), PolicySettings(encoder="mlp"))
     >>> out = policy(torch.zeros(5, 3, 4), policy.initial_state(3), torch.zeros(5, 3, dtype=torch.bool))
-    >>> out.log_probs.shape, out.value.shape
+    >>> out.parameters.shape, out.value.shape
     (torch.Size([5, 3, 2]), torch.Size([5, 3]))
     """
 
@@ -35,24 +41,25 @@ class Policy(nn.Module):
         super().__init__()
         self.spec = spec
         self.split = settings.split
+        self.normalise = settings.normalise
         self.reads_bfloat16 = settings.precision == "bfloat16"
         kind = encoder_kind(spec, settings)
-        last = settings.encoder_size or LAST_LAYER[kind]
+        last = settings.encoder_size or LAST_LAYER.get(kind, 0)
         trunk_last = 0 if settings.split else last
-        self.encoder: Encoder = make_encoder(
-            kind, spec.observation_shape, last=trunk_last, scale=spec.picture_scale, layer_norm=settings.layer_norm
-        )
+        self.encoder = _make_encoder(spec, kind, trunk_last, settings)
         self.memory = make_memory(settings.memory, self.encoder.outputs, settings.memory_size)
         self.dropout = settings.dropout
+        self.rewards = RewardNormaliser() if settings.normalise_rewards else None
         features = self.memory.outputs
         if settings.split:
             width = last or 256
             self.actor_layer = nn.Linear(features, width)
             self.critic_layer = nn.Linear(features, width)
             features = width
-        self.actor = nn.Linear(features, spec.num_actions)
+        self.actions = make_distribution(spec, settings.squash)
+        self.actor = ActorHead(features, spec, settings)
         self.critic = nn.Linear(features, 1)
-        layers = [self.encoder, *([self.actor_layer, self.critic_layer] if settings.split else [])]
+        layers = [*_ours(self.encoder), *([self.actor_layer, self.critic_layer] if settings.split else [])]
         initialise(layers, self.memory, self.actor, self.critic, settings.initialisation)
 
     def initial_state(self, n: int) -> Tensor:
@@ -79,7 +86,7 @@ class Policy(nn.Module):
         return torch.cat([state[:, : self.memory.state_size], kept / keep], dim=1)
 
     def forward(self, observations: Tensor, state: Tensor, first: Tensor) -> Output:
-        """Log-probabilities and values of observations [T, N, …]; `first` [T, N] marks where episodes begin."""
+        """Distributions and values for observations [T, N, …]; `first` [T, N] marks where episodes begin."""
         steps, envs = first.shape
         with self._encoding():
             features = self.encoder(observations.flatten(0, 1))
@@ -93,8 +100,9 @@ class Policy(nn.Module):
             for_actor, for_critic = self.actor_layer(features).relu(), self.critic_layer(features).relu()
         else:
             for_actor = for_critic = features
-        logits = self.actor(for_actor)
-        return Output(logits.log_softmax(-1), self.critic(for_critic).squeeze(-1), state)
+        mask = observations[..., -self.spec.mask_size :] > 0 if self.spec.mask_size else None
+        parameters = self.actions.parameters(self.actor(for_actor), mask)
+        return Output(parameters, self.critic(for_critic).squeeze(-1), state)
 
     def _encoding(self) -> AbstractContextManager[Any]:
         """The precision in which pictures are read; memory and heads are always in single precision."""
@@ -102,7 +110,45 @@ class Policy(nn.Module):
             return nullcontext()
         return torch.autocast(self.device.type, torch.bfloat16)
 
-    @property
-    def picture_layer(self) -> ScaledConv2d | None:
-        """The layer that normalises pictures, if observations are pictures."""
-        return self.encoder.first if isinstance(self.encoder, Convolutions) else None
+    def normalised(self) -> list[Normalised]:
+        """Everything that is normalised: parts of the observation, then rewards."""
+        running = self.normalise == "running"
+        found: list[Normalised] = []
+        if self.normalise in ("frozen", "running"):
+            found += _normalised_parts(self.spec, self.encoder, running)
+        if self.rewards is not None:
+            end = found[-1].columns.stop if found else 0
+            found.append(Normalised("rewards", slice(end, end + 1), False, SMALLEST_DEVIATION, 1.0, is_running=True))
+        return found
+
+
+def _make_encoder(spec: PolicySpec, kind: str, last: int, settings: PolicySettings) -> Encoder:
+    normalise = settings.normalise in ("frozen", "running")
+    if spec.packed:
+        return Joined(spec.packed, kind, last, settings.layer_norm, normalise)
+    (part,) = spec.parts
+    return make_encoder(
+        kind, part.shape, last=last, scale=part.scale, layer_norm=settings.layer_norm, normalise=normalise
+    )
+
+
+def _ours(encoder: Encoder) -> list[nn.Module]:
+    """The encoders whose weights we start; somebody's own have started theirs."""
+    readers: list[nn.Module | None] = [*encoder.pictures, encoder.vector] if isinstance(encoder, Joined) else [encoder]
+    return [reader for reader in readers if reader is not None and not isinstance(reader, Own)]
+
+
+def _normalised_parts(spec: PolicySpec, encoder: Encoder, running: bool) -> Iterator[Normalised]:
+    """Pictures, which come first in an observation, then all vectors together."""
+    at = 0
+    pictures = [part for part in spec.parts if part.is_image]
+    for index, part in enumerate(pictures):
+        reader: nn.Module = encoder.pictures[index] if isinstance(encoder, Joined) else encoder
+        where = f"encoder.pictures.{index}" if isinstance(encoder, Joined) else "encoder"
+        name = f"{where}.normaliser" if isinstance(reader, Own) else f"{where}.convolutions.0"
+        yield Normalised(name, slice(at, at + part.size), True, part.scale / 255, part.scale / 255, running)
+        at += part.size
+    end = sum(part.size for part in spec.parts)
+    if end > at:
+        name = "encoder.vector.normaliser" if isinstance(encoder, Joined) else "encoder.normaliser"
+        yield Normalised(name, slice(at, end), False, SMALLEST_DEVIATION, 1.0, running)

@@ -165,7 +165,7 @@ def default_name(settings: Settings) -> str:
         *([settings.execution.exchange] if settings.execution.exchange != usual.execution.exchange else []),
         *([settings.execution.engine] if settings.execution.engine != usual.execution.engine else []),
     ]
-    safe = "".join(c if c.isalnum() or c in "-_" else "-" for c in settings.env.lower())
-    name = "-".join([safe, *method, f"seed{settings.execution.seed}", time.strftime("%Y%m%d-%H%M%S")])
+    words = "-".join([settings.env.lower(), *method, f"seed{settings.execution.seed}", time.strftime("%Y%m%d-%H%M%S")])
+    name = "".join(c if c.isalnum() or c in "-_" else "-" for c in words)
     names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(n for n in names if not (runs / n).exists())

@@ -31,7 +31,7 @@ def describe_run(resolved: Resolved, seeds: dict[str, list[int]]) -> dict[str, A
             "rom_sha256": rom_digest(resolved.plan.rom) if resolved.plan.rom else None,
             "observation_shape": list(resolved.spec.observation_shape),
             "observation_dtype": resolved.spec.observation_dtype,
-            "num_actions": resolved.spec.num_actions,
+            "actions": resolved.spec.describe_actions(),
         },
         "seeds": seeds,
     }

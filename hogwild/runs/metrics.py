@@ -55,6 +55,7 @@ METRICS = {
         Metric("time/learning", "1", "share spent computing gradients"),
         Metric("time/exchange", "1", "share spent pulling weights and applying updates"),
         Metric("time/waiting", "1", "share spent waiting for others"),
+        Metric("time/hooks", "1", "share spent in hooks of your own (--hooks)"),
     )
 }
 

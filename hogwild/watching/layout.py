@@ -62,15 +62,27 @@ def _picture(scene: Scene, rows: int, columns: int, left: int, screen: tuple[str
 
 
 def thoughts(scene: Scene, width: int) -> list[str]:
-    """Return so far, value, and a bar for the probability of each action; the one that was taken is marked."""
+    """Return so far, value, and a bar for the probability of each action, of which the one that was taken is marked;
+    of actions that are numbers, a bar for each as it was taken."""
     lines = [f"return {scene.score:g} after {scene.length} steps · value {scene.value:+.2f}"[:width].ljust(width)]
     names = max(map(len, scene.actions))
     room = max(1, width - names - 9)
-    for number, (name, share) in enumerate(zip(scene.actions, scene.probabilities.tolist(), strict=True)):
+    shown = zip(scene.actions, scene.are_numbers, scene.probabilities.tolist(), scene.taken.tolist(), strict=True)
+    for name, is_number, share, taken in shown:
+        if is_number:
+            lines.append(f"  {name:<{names}} {_around_zero(taken, max(1, room - 4))} {taken:+8.2f}"[:width])
+            continue
         bar = (BAR * round(share * room)).ljust(room)
-        mark = "▶" if number == scene.action else " "
-        lines.append(f"{mark} {name:<{names}} {bar} {share:4.0%}"[:width])
+        lines.append(f"{'▶' if taken else ' '} {name:<{names}} {bar} {share:4.0%}"[:width])
     return lines
+
+
+def _around_zero(value: float, room: int) -> str:
+    """A bar to the left or right of the middle, for a number between -1 and 1."""
+    half = max(1, (room - 1) // 2)
+    length = round(min(1.0, abs(value)) * half) if np.isfinite(value) else 0
+    left, right = (BAR * length, "") if value < 0 else ("", BAR * length)
+    return f"{left:>{half}}│{right:<{half}}"
 
 
 def numbers(values: np.ndarray | None, rows: int, columns: int) -> list[str]:
@@ -84,7 +96,5 @@ def numbers(values: np.ndarray | None, rows: int, columns: int) -> list[str]:
     largest = float(np.abs(shown).max(initial=0.0)) or 1.0
     lines = []
     for value in shown.tolist():
-        length = round(abs(value) / largest * half) if np.isfinite(value) else 0
-        left, right = (BAR * length, "") if value < 0 else ("", BAR * length)
-        lines.append(f"{value:>+8.3f} {left:>{half}}│{right:<{half}}")
+        lines.append(f"{value:>+8.3f} {_around_zero(value / largest, 2 * half + 1)}")
     return lines

@@ -18,8 +18,9 @@ class Scene:
     numbers: np.ndarray | None  # the observation, where it is no picture
     seen: np.ndarray  # the observation, as the network receives it
     actions: tuple[str, ...]
-    probabilities: np.ndarray
-    action: int
+    are_numbers: tuple[bool, ...]  # which actions are numbers, not choices
+    probabilities: np.ndarray  # of choices; of numbers, their means
+    taken: np.ndarray  # 1 for a choice that was taken, else 0; of numbers, what they were
     value: float
     score: float
     length: int

@@ -11,6 +11,7 @@ from hogwild.agent import Agent
 from hogwild.envs.atari_game import AtariGame
 from hogwild.envs.gymnasium_batch import guarded
 from hogwild.envs.make import make_one
+from hogwild.envs.observations import MASK
 from hogwild.errors import UsageError
 from hogwild.images import as_screen
 from hogwild.live.weights import WeightsInbox
@@ -21,7 +22,7 @@ from hogwild.runs.find import find_checkpoint
 from hogwild.runs.folder import RunFolder
 from hogwild.session import load_weights
 from hogwild.watching.scene import ATARI_STEPS, SCREEN, Scene
-from hogwild.watching.worker_view import action_names
+from hogwild.watching.worker_view import atari_names
 
 FIRST_WEIGHTS_SECONDS = 30.0
 
@@ -43,9 +44,9 @@ class SpectatorView:
         else:
             self.env = guarded(plan.id, "be drawn", lambda: make_one(plan, settings, render_mode="rgb_array"))
             self.steps_per_second, self.wide = float(self.env.metadata.get("render_fps", 30)), 0.0
-        self.actions = action_names(self.env, agent.spec.num_actions)
-        self.random = torch.Generator().manual_seed(seed)
-        self.observation: np.ndarray = guarded(plan.id, "reset", lambda: self.env.reset(seed=seed))[0]
+        self.actions = atari_names(self.env) or agent.spec.action_names()
+        agent.generator.manual_seed(seed)
+        self.observation, self.info = guarded(plan.id, "reset", lambda: self.env.reset(seed=seed))
         self.memory, self.first = agent.policy.initial_state(1), True
         self.score, self.length = 0.0, 0
         if not plan.is_atari:
@@ -62,7 +63,7 @@ class SpectatorView:
 
     def asked(self) -> tuple[Tensor, Tensor, Tensor]:
         """What the policy is asked next: one observation, the memory before it, and whether an episode begins."""
-        batch, _ = self.agent.batch_of(np.asarray(self.observation))
+        batch, _ = self.agent.batch_of(self.observation, self.info.get(MASK))
         return torch.from_numpy(batch[0]), self.memory, torch.tensor([[self.first]])
 
     def _step(self) -> Scene:
@@ -71,10 +72,9 @@ class SpectatorView:
         with torch.no_grad():
             out = self.agent.policy(observation[None, None], memory, first)
         self.memory = out.state
-        probabilities = out.log_probs[0, 0].exp()
-        action = int(torch.multinomial(probabilities, 1, generator=self.random))
-        self.observation, reward, terminated, truncated, info = guarded(
-            self.agent.plan.id, "step", lambda: self.env.step(action + self.agent.spec.first_action)
+        action = self.agent.choose(out.parameters[0])
+        self.observation, reward, terminated, truncated, self.info = guarded(
+            self.agent.plan.id, "step", lambda: self.env.step(self.agent.layout.actions(action)[0])
         )
         self.score, self.length, self.first = self.score + float(reward), self.length + 1, False
         height, width = picture.shape[:2]
@@ -85,13 +85,14 @@ class SpectatorView:
             numbers=None,
             seen=observation.numpy(),
             actions=self.actions,
-            probabilities=probabilities.numpy(),
-            action=action,
+            are_numbers=self.agent.spec.are_numbers(),
+            probabilities=self.agent.policy.actions.shown(out.parameters[0, 0]).numpy(),
+            taken=self.agent.spec.taken(action[0]),
             value=float(out.value[0, 0]),
             score=self.score,
             length=self.length,
         )
-        if info.get("game_over", terminated) or truncated:
+        if self.info.get("game_over", terminated) or truncated:
             self._start_anew()
         return scene
 
@@ -106,7 +107,7 @@ class SpectatorView:
         return as_screen(self.env.render())
 
     def _start_anew(self) -> None:
-        self.observation = guarded(self.agent.plan.id, "reset", self.env.reset)[0]
+        self.observation, self.info = guarded(self.agent.plan.id, "reset", self.env.reset)
         self.memory, self.first = self.agent.policy.initial_state(1), True
         self.score, self.length = 0.0, 0
 

@@ -35,15 +35,18 @@ class WorkerView:
             return None
         moment = self.waiting.popleft() if steps else self.waiting.pop()
         picture = as_colours(moment["observation"], self.stacked)
+        spec = self.inbox.spec
+        assert spec is not None  # it comes with the first moment
         return Scene(
             title=f"worker {self.rank}",
             picture=picture,
             wide=self.wide or (1.0 if picture is None else picture.shape[1] / picture.shape[0]),
             numbers=None if picture is not None else moment["observation"].ravel(),
             seen=moment["observation"],
-            actions=self.actions or action_names(None, len(moment["probabilities"])),
+            actions=self.actions or spec.action_names(),
+            are_numbers=spec.are_numbers(),
             probabilities=moment["probabilities"],
-            action=int(moment["action"]),
+            taken=moment["taken"],
             value=float(moment["value"]),
             score=float(moment["score"]),
             length=int(moment["length"]),
@@ -56,12 +59,10 @@ def make_worker_view(folder: RunFolder, rank: int) -> WorkerView:
     plan = plan_env(settings)
     if not plan.is_atari:
         return WorkerView(folder, rank, (), 0.0, stacked=False)
-    actions = action_names(make_one(plan, settings.environment), 0)
+    actions = atari_names(make_one(plan, settings.environment))
     return WorkerView(folder, rank, actions, SCREEN, stacked=True)
 
 
-def action_names(env: Any, count: int) -> tuple[str, ...]:
-    """What the actions are called, where the environment has names for them."""
-    if isinstance(env, AtariGame):
-        return tuple(name.lower() for name in env.names)
-    return tuple(f"action {number}" for number in range(count))
+def atari_names(env: Any) -> tuple[str, ...]:
+    """What the actions of a game are called; empty for everything else."""
+    return tuple(name.lower() for name in env.names) if isinstance(env, AtariGame) else ()

@@ -11,13 +11,15 @@ from hogwild.resolve import about_preset, layer, preset_names, read_preset, reso
 FAMILIES = {
     "pictures",
     "vectors",
+    "control",
+    "control-ppo",
     "threads",
     "vectors-threads",
     "a3c-trajectories",
     "ppo-trajectories",
 }
 NAMED = [name for name in preset_names() if name not in FAMILIES]
-WITHOUT_ENV = {"a3cc-bipedal": "CartPole-v1", "a3cc-hardcore": "CartPole-v1", "usa-neonrace": "pong"}
+WITHOUT_ENV = {"usa-neonrace": "pong"}
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -188,7 +188,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, path: str) -> None:
 def test_resolving_fills_in_what_was_left_open() -> None:
     resolved = resolve(layer("CartPole-v1"))
     assert resolved.settings.execution.workers == available_cores() >= 1
-    assert resolved.settings.environment.normalise == "off"
+    assert resolved.settings.policy.normalise == "off"
     assert resolved.spec.observation_shape == (4,)
 
 
@@ -218,7 +218,7 @@ def test_pictures_are_read_in_bfloat16_where_the_processor_has_it_and_nothing_is
     [({}, "frozen"), ({"preprocess": "universe"}, "off"), ({"normalise": "running"}, "running")],
 )
 def test_pictures_are_normalised_unless_their_recipe_does_it(changes: dict[str, Any], normalise: str) -> None:
-    assert resolve(layer("alien", **changes)).settings.environment.normalise == normalise
+    assert resolve(layer("alien", **changes)).settings.policy.normalise == normalise
 
 
 def test_resolving_again_changes_nothing() -> None:

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from hogwild.config.settings import Settings, find_setting, of_worker, setting_groups
+from hogwild.config.lookup import find_setting
+from hogwild.config.settings import Settings, of_worker, setting_groups
 from hogwild.config.suggest import unknown
 from hogwild.errors import UsageError
 
@@ -59,8 +60,8 @@ def test_a_value_is_brought_to_the_type_of_its_setting(name: str, given: Any, ke
         ("split", "yes", "'split' must be true or false"),
         ("name", 3, "'name' must be text, not 3"),
         ("env", 3, "'env' must be text, not 3"),
-        ("encoder", "natur", "choice for 'encoder': 'natur'; did you mean 'nature'"),
-        ("encoder", ["mlp"], "choice for 'encoder'"),
+        ("memory", "lstmm", "choice for 'memory': 'lstmm'; did you mean 'lstm'"),
+        ("memory", ["gru"], "choice for 'memory'"),
         ("optimizer", 7, "choice for 'optimizer'"),
     ],
 )

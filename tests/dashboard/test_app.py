@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -210,3 +211,18 @@ def test_too_many_spectators_at_once_are_refused_in_words(server: Server) -> Non
 def test_a_worker_that_does_not_play_is_said_to(server: Server) -> None:
     (answer,) = events_of(server, "/api/runs/cart-0/worker/0", 1)
     assert "not training" in answer["error"]
+
+
+def test_the_doctor_reads_a_run_again_only_when_there_is_more_to_read(
+    tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(runs / "cart-0", tmp_path / "cart-0")
+    folder, catalogue, visits = RunFolder(tmp_path / "cart-0"), Catalogue(str(tmp_path)), []
+    monkeypatch.setattr("hogwild.dashboard.catalogue.examine", lambda patient: visits.append(patient) or [])
+    first = catalogue.findings(folder)
+    assert catalogue.findings(folder) == first
+    assert len(visits) == 1
+    with open(folder.metrics, "a") as file:
+        file.write(folder.metrics.read_text().splitlines()[-1] + "\n")
+    catalogue.findings(folder)
+    assert len(visits) == 2

@@ -9,10 +9,10 @@ from hogwild.exchanges.make import make_shared
 from hogwild.exchanges.shared import READY, SharedWeights
 from hogwild.learning import Gradients
 from hogwild.policies.policy import Policy
-from hogwild.policies.spec import PolicySpec
+from hogwild.policies.spec import PolicySpec, choice
 from hogwild.rollout import Played, Rollout
 
-VECTOR = PolicySpec((4,), "float32", 2)
+VECTOR = PolicySpec((4,), "float32", choice(2))
 # Statistics frozen at one: an update then moves the weights by the learning rate times the gradient.
 PLAIN = Settings().update(
     optimizer="rmsprop-tf", rms_decay=1.0, epsilon=1e-12, learning_rate=1.0, max_grad_norm=0.0, workers=2

@@ -7,27 +7,26 @@ import numpy as np
 import pytest
 import torch
 
-from hogwild.config.settings import PolicySettings, Settings
+from hogwild.config.settings import Settings
 from hogwild.exchanges.file_lock import FileLock
-from hogwild.exchanges.shared import DEVIATION, DISCARDED, MEAN, READY, STEPS, VERSION, SharedWeights
+from hogwild.exchanges.shared import DISCARDED, STEPS, VERSION, SharedWeights
 from hogwild.exchanges.tape import Lock
 from hogwild.exchanges.weights import WeightsLink
 from hogwild.learning import Gradients
-from hogwild.link import PictureSums
+from hogwild.link import InputSums
 from hogwild.policies.policy import Policy
-from hogwild.policies.spec import PolicySpec
+from hogwild.policies.spec import PolicySpec, choice
 from hogwild.rollout import Played
 
-VECTOR, PICTURE = PolicySpec((4,), "float32", 2), PolicySpec((1, 24, 24), "uint8", 2)
+VECTOR, PICTURE = PolicySpec((4,), "float32", choice(2)), PolicySpec((1, 24, 24), "uint8", choice(2))
+MEAN, DEVIATION = "encoder.convolutions.0.mean", "encoder.convolutions.0.deviation"
 # Statistics frozen at one: an update then moves the weights by the learning rate times the gradient.
 PLAIN = Settings().update(optimizer="rmsprop-tf", rms_decay=1.0, epsilon=1e-12, learning_rate=1.0)
 
 
 def make_shared(settings: Settings = PLAIN, spec: PolicySpec = VECTOR, workers: int = 2) -> SharedWeights:
     torch.manual_seed(0)
-    shared = SharedWeights(Policy(spec, PolicySettings()), settings.update(workers=workers))
-    shared.counters[READY] = int(not spec.is_image)
-    return shared
+    return SharedWeights(Policy(spec, settings.policy), settings.update(workers=workers))
 
 
 def gradients(shared: SharedWeights, version: int = 0, steps: int = 10) -> Gradients:
@@ -107,9 +106,9 @@ def test_counts_are_exact_when_processes_push_at_the_same_time(lock: str) -> Non
         torch.testing.assert_close(moved[:8], torch.full((8,), 2 * times * 1e-4), rtol=1e-3, atol=1e-4)
 
 
-def sums_of(pictures: np.ndarray) -> PictureSums:
-    values = pictures.astype(np.float64)
-    return PictureSums(len(pictures), values.sum(0), np.square(values).sum(0), steps=len(pictures))
+def sums_of(pictures: np.ndarray) -> InputSums:
+    values = pictures.astype(np.float64).reshape(len(pictures), -1)
+    return InputSums(len(pictures), values.sum(0), np.square(values).sum(0), steps=len(pictures))
 
 
 def test_the_mean_picture_is_estimated_from_all_workers_and_then_frozen() -> None:

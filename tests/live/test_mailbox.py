@@ -11,12 +11,14 @@ import pytest
 
 from hogwild.live import mailbox
 from hogwild.live.mailbox import RING, Inbox, Outbox, frames_file, wanted_file
+from hogwild.policies.spec import PolicySpec, choice
 
-SHAPE, ACTIONS = (2, 3, 3), 3
+SHAPE = (2, 3, 3)
+SPEC = PolicySpec(SHAPE, "uint8", choice(3))
 
 
 def outbox(folder: Path) -> Outbox:
-    return Outbox(folder, 0, SHAPE, "uint8", ACTIONS)
+    return Outbox(folder, 0, SPEC)
 
 
 def show(box: Outbox, number: int) -> None:

@@ -13,7 +13,7 @@ from hogwild.objectives.objective import Loss, Objective
 from hogwild.objectives.targets import Targets
 from hogwild.objectives.terms import Terms
 from hogwild.policies.policy import Policy
-from hogwild.policies.spec import PolicySpec
+from hogwild.policies.spec import PolicySpec, choice
 from hogwild.rollout import Played, Rollout
 
 T, N, ACTIONS = 6, 4, 3
@@ -24,7 +24,7 @@ ENDS = list(itertools.product(("no", "terminated", "truncated"), repeat=3))
 def make_policy(seed: int = 0, **settings: Any) -> Policy:
     torch.manual_seed(seed)
     chosen = PolicySettings(initialisation="glorot", memory_size=7, **settings)
-    return Policy(PolicySpec((5,), "float32", ACTIONS), chosen).double()
+    return Policy(PolicySpec((5,), "float32", choice(ACTIONS)), chosen).double()
 
 
 def make_rollout(policy: Policy | None = None, ends: bool = True) -> Rollout:
@@ -57,7 +57,7 @@ def acted_by(policy: Policy, rollout: Rollout) -> Rollout:
     """The rollout as it would be if the policy had taken its actions."""
     with torch.no_grad():
         out = policy(rollout.observations, rollout.state, rollout.first)
-    taken = out.log_probs[:-1].gather(-1, rollout.actions.unsqueeze(-1)).squeeze(-1)
+    taken = out.parameters[:-1].gather(-1, rollout.actions.unsqueeze(-1)).squeeze(-1)
     return dataclasses.replace(rollout, log_probs=taken, values=out.value)
 
 

@@ -44,9 +44,9 @@ def loss_by_hand(policy: Policy, r: Rollout, a3c: A3C) -> Tensor:
         advantage = normalised_by_hand(advantage)
     per_step = [
         (
-            -out.log_probs[place][r.actions[place]] * advantage[place],
+            -out.parameters[place][r.actions[place]] * advantage[place],
             value_error_by_hand(out.value[place], target[place], a3c.terms.value_loss),
-            entropy_by_hand(out.log_probs[place]),
+            entropy_by_hand(out.parameters[place]),
         )
         for place in target
     ]

@@ -32,6 +32,7 @@ from hogwild.objectives.minibatch import Minibatch, shuffled_sequences, shuffled
 from hogwild.objectives.ppo import PPO
 from hogwild.objectives.targets import Targets
 from hogwild.objectives.terms import Terms
+from hogwild.policies.distributions import Choice
 from hogwild.policies.policy import Output, Policy
 from hogwild.rollout import Rollout
 
@@ -51,7 +52,7 @@ def loss_by_hand(policy: Policy, r: Rollout, ppo: PPO) -> tuple[Tensor, float, s
         advantage = normalised_by_hand(advantage)
     cases, per_step, divergence = set(), [], 0.0
     for place in target:
-        log_probs, old = out.log_probs[place], r.log_probs[place].item()
+        log_probs, old = out.parameters[place], r.log_probs[place].item()
         ratio = (log_probs[r.actions[place]] - old).exp()
         objective, case = objective_by_hand(ratio, advantage[place], ppo.clip)
         error, value_case = clipped_value_error_by_hand(
@@ -139,6 +140,7 @@ class Table(torch.nn.Module):
 
     def __init__(self, log_probs: list[float], values: list[float]) -> None:
         super().__init__()
+        self.actions = Choice(1)
         self.log_probs = torch.nn.Parameter(torch.tensor(log_probs, dtype=torch.float64)[None, :, None])
         self.values = torch.nn.Parameter(torch.tensor(values, dtype=torch.float64)[None])
 

@@ -36,7 +36,7 @@ def ratios_by_hand(policy: Policy, r: Rollout) -> dict[tuple[int, int], float]:
     """How much likelier the policy makes the actions taken than they were."""
     out = policy(r.observations, r.state, r.first)
     return {
-        (t, n): math.exp(out.log_probs[t, n, r.actions[t, n]].item() - r.log_probs[t, n].item())
+        (t, n): math.exp(out.parameters[t, n, r.actions[t, n]].item() - r.log_probs[t, n].item())
         for t in range(T)
         for n in range(N)
     }
@@ -63,9 +63,9 @@ def loss_by_hand(policy: Policy, r: Rollout, objective: VTrace) -> Tensor:
         advantage = normalised_by_hand(advantage)
     per_step = [
         (
-            -out.log_probs[place][r.actions[place]] * advantage[place],
+            -out.parameters[place][r.actions[place]] * advantage[place],
             value_error_by_hand(out.value[place], target[place], objective.terms.value_loss),
-            entropy_by_hand(out.log_probs[place]),
+            entropy_by_hand(out.parameters[place]),
         )
         for place in target
     ]

@@ -8,9 +8,9 @@ from hogwild.config.settings import PolicySettings
 from hogwild.policies.flat import ALIGNMENT, FlatLayout
 from hogwild.policies.memory import LSTM
 from hogwild.policies.policy import Policy
-from hogwild.policies.spec import PolicySpec
+from hogwild.policies.spec import PolicySpec, choice
 
-SPEC = PolicySpec((1, 42, 42), "float32", 6)
+SPEC = PolicySpec((1, 42, 42), "float32", choice(6))
 
 
 def policy_with(scheme: str, **settings: object) -> Policy:

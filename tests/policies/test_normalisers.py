@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from hogwild.policies.image_normaliser import ScaledConv2d
+from hogwild.policies.normalisers import ScaledConv2d
 
 
 def filled_layer(padding: int) -> ScaledConv2d:

@@ -6,9 +6,9 @@ import torch
 from hogwild.config.settings import PolicySettings
 from hogwild.policies.encoders import CHUNK
 from hogwild.policies.policy import Policy
-from hogwild.policies.spec import PolicySpec
+from hogwild.policies.spec import PolicySpec, choice
 
-VECTOR = PolicySpec((4,), "float32", 3)
+VECTOR = PolicySpec((4,), "float32", choice(3))
 MEMORIES = ["none", "lstm", "gru"]
 
 
@@ -35,7 +35,7 @@ def millions(policy: Policy) -> float:
 def test_networks_have_the_sizes_of_the_published_ones(
     encoder: str, memory: str, units: int, shape: tuple[int, ...], expected: float
 ) -> None:
-    policy = make_policy(PolicySpec(shape, "uint8", 6), encoder=encoder, memory=memory, memory_size=units or 1)
+    policy = make_policy(PolicySpec(shape, "uint8", choice(6)), encoder=encoder, memory=memory, memory_size=units or 1)
     assert millions(policy) == pytest.approx(expected, abs=0.005)
 
 
@@ -50,7 +50,7 @@ def test_acting_step_by_step_and_learning_from_the_rollout_agree(memory: str, dr
     for t in range(7):
         step = policy(observations[t : t + 1], state, first[t : t + 1])
         state = step.state
-        torch.testing.assert_close(step.log_probs[0], whole.log_probs[t])
+        torch.testing.assert_close(step.parameters[0], whole.parameters[t])
         torch.testing.assert_close(step.value[0], whole.value[t])
 
 
@@ -69,7 +69,7 @@ def test_without_a_drawn_mask_dropout_drops_nothing() -> None:
 def test_a_new_policy_is_close_to_random() -> None:
     policy = make_policy()
     out = policy(torch.randn(1, 50, 4), policy.initial_state(50), torch.zeros(1, 50, dtype=torch.bool))
-    assert (out.log_probs.exp() - 1 / 3).abs().max().item() < 0.02
+    assert (out.parameters.exp() - 1 / 3).abs().max().item() < 0.02
 
 
 def test_split_actor_and_critic_share_only_the_trunk() -> None:
@@ -82,7 +82,7 @@ def test_split_actor_and_critic_share_only_the_trunk() -> None:
 
 
 def test_batches_larger_than_a_chunk_are_encoded_the_same() -> None:
-    policy = make_policy(PolicySpec((2, 24, 24), "uint8", 3), encoder="a3c")
+    policy = make_policy(PolicySpec((2, 24, 24), "uint8", choice(3)), encoder="a3c")
     pictures = torch.randint(255, (1, CHUNK + 5, 2, 24, 24), dtype=torch.uint8)
     count = pictures.shape[1]
     whole = policy(pictures, policy.initial_state(count), torch.zeros(1, count, dtype=torch.bool))
@@ -92,7 +92,7 @@ def test_batches_larger_than_a_chunk_are_encoded_the_same() -> None:
 
 def pictures_and_policies(encoder: str) -> tuple[torch.Tensor, Policy, Policy]:
     """Pictures, and two policies with the same weights that compute with other numbers."""
-    spec = PolicySpec((2, 70, 80), "uint8", 6)
+    spec = PolicySpec((2, 70, 80), "uint8", choice(6))
     policies = []
     for precision in ("float32", "bfloat16"):
         torch.manual_seed(0)
@@ -105,9 +105,9 @@ def test_bfloat16_says_nearly_the_same_and_heads_stay_in_single_precision(encode
     pictures, exact, rough = pictures_and_policies(encoder)
     first = torch.zeros(2, 8, dtype=torch.bool)
     wanted, found = exact(pictures, exact.initial_state(8), first), rough(pictures, rough.initial_state(8), first)
-    assert found.value.dtype == found.log_probs.dtype == torch.float32
+    assert found.value.dtype == found.parameters.dtype == torch.float32
     torch.testing.assert_close(found.value, wanted.value, atol=0.02, rtol=0.02)
-    torch.testing.assert_close(found.log_probs, wanted.log_probs, atol=0.02, rtol=0.02)
+    torch.testing.assert_close(found.parameters, wanted.parameters, atol=0.02, rtol=0.02)
     assert not torch.equal(found.value, wanted.value)  # or nothing was computed in bfloat16
 
 
@@ -117,7 +117,7 @@ def test_gradients_in_bfloat16_point_where_those_in_single_precision_do() -> Non
     flat = []
     for policy in (exact, rough):
         out = policy(pictures, policy.initial_state(8), first)
-        loss = (out.value * weights).sum() + (out.log_probs[..., 0] * weights).sum()
+        loss = (out.value * weights).sum() + (out.parameters[..., 0] * weights).sum()
         flat.append(torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(policy.parameters()))]))
     assert flat[1].dtype == torch.float32
     assert torch.cosine_similarity(*flat, dim=0) > 0.999
@@ -129,12 +129,12 @@ def test_acting_and_learning_agree_in_bfloat16() -> None:
     learning = policy(pictures, policy.initial_state(8), first)
     with torch.no_grad():
         acting = policy(pictures[:1], policy.initial_state(8), first[:1])
-    torch.testing.assert_close(acting.log_probs[0], learning.log_probs[0], atol=2e-3, rtol=0)
+    torch.testing.assert_close(acting.parameters[0], learning.parameters[0], atol=2e-3, rtol=0)
 
 
 @pytest.mark.parametrize("encoder", ["a3c", "mlp"])
 def test_layer_norm_makes_features_of_mean_zero_and_deviation_one_before_their_activation(encoder: str) -> None:
-    policy = make_policy(PolicySpec((2, 24, 24), "uint8", 3), encoder=encoder, layer_norm=True)
+    policy = make_policy(PolicySpec((2, 24, 24), "uint8", choice(3)), encoder=encoder, layer_norm=True)
     seen: list[torch.Tensor] = []
     for module in policy.encoder.modules():
         if isinstance(module, torch.nn.LayerNorm):

@@ -1,0 +1,190 @@
+"""How an environment's observations, of whatever space, become the one array that a policy reads.
+
+Pictures keep their shape, channels first; everything else becomes a vector: choices as one-hot vectors, the rest as it
+is. Where an observation has several parts, or a mask of actions, they lie flat in it, one after the other.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from hogwild.errors import UsageError
+from hogwild.policies.spec import ObservationPart
+
+SMALLEST_PICTURE = 16  # pixels; smaller arrays with two axes are tables, not pictures
+MASK = "action_mask"  # key in a Dict observation, or in `info`
+SMALL_NUMBERS = (spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)  # zeros and ones for a policy
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One part of an observation: where it is found, and how a batch of it is laid out for a policy."""
+
+    path: tuple[Any, ...]  # keys and indices that lead to it
+    shape: tuple[int, ...]  # as the environment has it
+    part: ObservationPart
+    is_small: bool  # fits into a byte
+    arrange: Callable[[np.ndarray], np.ndarray]  # [B, *shape] to [B, *part.shape]
+
+    def find(self, observation: Any) -> Any:
+        """This part of an observation."""
+        for key in self.path:
+            observation = observation[key]
+        return observation
+
+
+def leaves(name: str, space: spaces.Space[Any], path: tuple[Any, ...] = ()) -> Iterator[Leaf]:
+    """The parts of a space that a policy can read. Text is left out; what else cannot be read is refused."""
+    if isinstance(space, spaces.Dict | spaces.Tuple):
+        inner = space.items() if isinstance(space, spaces.Dict) else enumerate(space)
+        for key, part in inner:
+            if not (key == MASK and not path) and not isinstance(part, spaces.Text):
+                yield from leaves(name, part, (*path, key))
+    elif isinstance(space, spaces.Box):
+        yield _box(space, path)
+    elif isinstance(space, spaces.Discrete):
+        yield _one_hot(path, (), np.array([space.n]), np.array([space.start]))
+    elif isinstance(space, spaces.MultiDiscrete):
+        yield _one_hot(path, space.shape, space.nvec.reshape(-1), np.broadcast_to(space.start, space.shape).reshape(-1))
+    elif isinstance(space, spaces.MultiBinary):
+        yield _plain(path, space.shape, is_small=True)
+    else:
+        where = ".".join(map(str, path))
+        raise UsageError(
+            f"'{name}' has observations {space}{f' in {where!r}' if where else ''}; Hogwild reads Box, Discrete, "
+            "MultiDiscrete, MultiBinary, and Dict or Tuple of these."
+        )
+
+
+def left_out(space: spaces.Space[Any]) -> list[str]:
+    """Names of the parts of an observation that a policy does not get to see, because they are text."""
+    if not isinstance(space, spaces.Dict | spaces.Tuple):
+        return []
+    inner = list(space.items() if isinstance(space, spaces.Dict) else enumerate(space))
+    texts = [str(key) for key, part in inner if isinstance(part, spaces.Text)]
+    return texts + [f"{key}.{name}" for key, part in inner for name in left_out(part)]
+
+
+def _box(space: spaces.Box, path: tuple[Any, ...]) -> Leaf:
+    shape, name = space.shape, ".".join(map(str, path))
+    is_byte = space.dtype == np.uint8
+    scale = 255.0 if is_byte else 1.0
+    if len(shape) == 3 and shape[2] <= 4 and min(shape[:2]) >= SMALLEST_PICTURE:
+        part = ObservationPart(name, (shape[2], *shape[:2]), scale)
+        return Leaf(path, shape, part, is_byte, lambda batch: np.moveaxis(batch, -1, 1))
+    if len(shape) == 3 and min(shape[1:]) >= SMALLEST_PICTURE:
+        return Leaf(path, shape, ObservationPart(name, shape, scale), is_byte, lambda batch: batch)
+    if len(shape) == 2 and min(shape) >= SMALLEST_PICTURE:
+        return Leaf(path, shape, ObservationPart(name, (1, *shape), scale), is_byte, lambda batch: batch[:, None])
+    return _plain(path, shape, is_small=False)
+
+
+def _plain(path: tuple[Any, ...], shape: tuple[int, ...], is_small: bool) -> Leaf:
+    part = ObservationPart(".".join(map(str, path)), (int(np.prod(shape)),))
+    return Leaf(path, shape, part, is_small, lambda batch: batch.reshape(len(batch), -1))
+
+
+def _one_hot(path: tuple[Any, ...], shape: tuple[int, ...], sizes: np.ndarray, starts: np.ndarray) -> Leaf:
+    begins = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    total = int(sizes.sum())
+
+    def arrange(batch: np.ndarray) -> np.ndarray:
+        hot = np.zeros((len(batch), total), dtype=np.uint8)
+        np.put_along_axis(hot, batch.reshape(len(batch), -1).astype(np.int64) - starts + begins, 1, axis=1)
+        return hot
+
+    return Leaf(path, shape, ObservationPart(".".join(map(str, path)), (total,)), True, arrange)
+
+
+@dataclass(frozen=True)
+class Observations:
+    """All that is needed to turn an environment's observations into a policy's."""
+
+    leaves: tuple[Leaf, ...]
+    space_dtype: Any  # of plain arrays
+    mask_size: int = 0  # choices that a mask speaks of; 0: there is none
+    mask_in_info: bool = False
+
+    @property
+    def is_array(self) -> bool:
+        """Whether observations are plain arrays and need no packing one by one."""
+        return len(self.leaves) == 1 and not self.leaves[0].path and not self.mask_size
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether a policy's observation holds more than one thing."""
+        return len(self.leaves) > 1 or self.mask_size > 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the observations that are collected from environments."""
+        return self.leaves[0].shape if self.is_array else (sum(x.part.size for x in self.leaves) + self.mask_size,)
+
+    @property
+    def policy_shape(self) -> tuple[int, ...]:
+        """Shape of a policy's observations."""
+        return self.shape if self.is_packed else self.leaves[0].part.shape
+
+    @property
+    def dtype(self) -> str:
+        """Kind of a policy's numbers: bytes if they all fit and there are pictures among them."""
+        as_bytes = all(leaf.is_small for leaf in self.leaves) and any(leaf.part.is_image for leaf in self.leaves)
+        return "uint8" if as_bytes else "float32"
+
+    def empty(self, count: int) -> np.ndarray:
+        """Room for a batch of collected observations."""
+        return np.zeros((count, *self.shape), self.space_dtype if self.is_array else self.dtype)
+
+    def collect(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        """One observation as it is collected."""
+        return observation if self.is_array else self.pack(observation, info.get(MASK))[0]
+
+    def arrange(self, collected: np.ndarray) -> np.ndarray:
+        """A batch of collected observations as the policy wants them."""
+        laid = self.leaves[0].arrange(collected) if self.is_array else collected
+        return np.ascontiguousarray(laid, dtype=self.dtype).reshape(len(collected), *self.policy_shape)
+
+    def read(self, observation: Any, mask: Any = None) -> tuple[np.ndarray, bool]:
+        """One observation or a batch of them, as the environment gives them or as the policy wants them, in the latter
+        form; and whether it was a single one."""
+        wanted = [leaf.shape for leaf in self.leaves]
+        given = [np.shape(observation)]
+        if not self.leaves[0].path or not isinstance(observation, np.ndarray):
+            given = [np.shape(leaf.find(observation)) for leaf in self.leaves]
+            for is_single, shapes in ((True, given), (False, [shape[1:] for shape in given])):
+                if shapes == wanted:
+                    batch = self.pack(observation, mask, batched=not is_single)
+                    return batch.reshape(len(batch), *self.policy_shape), is_single
+        for is_single, shape in ((True, given[0]), (False, given[0][1:])):
+            if shape == self.policy_shape:
+                batch = np.ascontiguousarray(observation, dtype=self.dtype)
+                return batch.reshape(-1, *self.policy_shape), is_single
+        sees, not_this = (" and ".join(map(str, shapes)) for shapes in (wanted, given))
+        raise UsageError(f"The agent sees observations of shape {sees}, one or a batch, not {not_this}.")
+
+    def pack(self, observation: Any, mask: Any = None, batched: bool = False) -> np.ndarray:
+        """One observation, or a batch of them, laid out flat with its mask, [B, …]."""
+        rows = []
+        for leaf in self.leaves:
+            batch = np.asarray(leaf.find(observation))
+            rows.append(leaf.arrange(batch if batched else batch[None]))
+        count = len(rows[0])
+        flat = [row.reshape(count, -1) for row in rows]
+        if self.mask_size:
+            found = mask if self.mask_in_info else observation[MASK]
+            flat.append(_flat_mask(found, count, self.mask_size))
+        return np.concatenate(flat, axis=1, dtype=self.dtype, casting="unsafe")
+
+
+def _flat_mask(mask: Any, count: int, size: int) -> np.ndarray:
+    """A mask as bytes [B, size]; without one, everything is allowed."""
+    if mask is None:
+        return np.ones((count, size), dtype=np.uint8)
+    parts = mask if isinstance(mask, tuple | list) and isinstance(mask[0], np.ndarray | tuple | list) else [mask]
+    flat = np.concatenate([np.asarray(part).reshape(count, -1) for part in parts], axis=1)
+    if flat.shape[1] != size:
+        raise ValueError(f"the action mask has {flat.shape[1]} entries, and there are {size} choices")
+    return (flat > 0).astype(np.uint8)

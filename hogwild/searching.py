@@ -1,0 +1,172 @@
+"""`hogwild tune`: a study over the settings that matter, by Optuna. Trials that fall behind are ended early.
+
+A study is a folder of ordinary runs, one for each trial, with `study.db` beside them: start it again and it goes on.
+What was best is written as `best.toml`, settings that `hogwild train --config` takes.
+"""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from hogwild.config.settings import Settings
+from hogwild.display import Silent
+from hogwild.errors import HogwildError, UsageError
+from hogwild.progress import Progress
+from hogwild.resolve import resolve
+from hogwild.training import start_training
+
+# Settings and their ranges: two numbers are the ends of a logarithmic range, a list has the values to choose from.
+EVERY: dict[str, tuple[float, float] | list[Any]] = {
+    "learning_rate": (1e-4, 1e-2),
+    "entropy": (1e-4, 3e-2),
+    "discount": [0.98, 0.99, 0.995, 0.999],
+    "gae_lambda": [0.8, 0.9, 0.95, 0.98],
+    "rollout_steps": [16, 32, 64, 128, 256],
+    "envs": [4, 8, 16, 32],
+    "max_grad_norm": [0.5, 1.0, 5.0],
+}
+ONLY_PPO: dict[str, tuple[float, float] | list[Any]] = {
+    "epochs": [2, 3, 5, 10],
+    "minibatches": [2, 4, 8, 16],
+    "clip": [0.1, 0.2, 0.3],
+}
+CHECKS = 20  # moments of a trial at which it is compared with others
+FIRST_TRIALS = 4  # that are never ended early
+
+
+class Search:
+    """One study."""
+
+    def __init__(
+        self, settings: Settings, folder: Path, say: Callable[[str], None], given: dict[str, Any] | None = None
+    ) -> None:
+        """`settings` have the budget of one trial in their stop rules; `given` are those that are not the defaults."""
+        try:
+            import optuna
+        except ImportError:
+            raise UsageError("To tune: pip install 'hogwild[tune]'.") from None
+        run = settings.run
+        if not run.steps and not run.minutes:
+            raise UsageError("How long is a trial? Give --minutes or --steps.")
+        self.optuna, self.settings, self.folder, self.say = optuna, settings.update(until_return=None), folder, say
+        self.given = given or {}
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.study = optuna.create_study(
+            study_name="hogwild",
+            storage=f"sqlite:///{folder / 'study.db'}",
+            direction="maximize",
+            sampler=optuna.samplers.TPESampler(seed=settings.execution.seed, multivariate=True),
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=FIRST_TRIALS, n_warmup_steps=CHECKS // 4),
+            load_if_exists=True,
+        )
+
+    @property
+    def ranges(self) -> dict[str, tuple[float, float] | list[Any]]:
+        """What is searched, for this objective."""
+        return EVERY | (ONLY_PPO if self.settings.objective.objective == "ppo" else {})
+
+    def run(self, trials: int) -> None:
+        """Go on until there are so many trials, the defaults being the first of them."""
+        if not self.study.trials:
+            self.study.enqueue_trial(self._usual(), skip_if_exists=True)
+        ended = [trial for trial in self.study.trials if trial.state.is_finished()]
+        for _ in range(trials - len(ended)):
+            self.study.optimize(self._trial, n_trials=1, catch=(HogwildError,))
+            self._report()
+
+    def _usual(self) -> dict[str, Any]:
+        """The settings that are usual here, as far as they are within the ranges."""
+        flat, found = self.settings.flat(), {}
+        for name, values in self.ranges.items():
+            usual = flat[name][0] if isinstance(flat[name], tuple) else flat[name]
+            inside = usual in values if isinstance(values, list) else values[0] <= usual <= values[1]
+            if inside:
+                found[name] = usual
+        return found
+
+    def _suggest(self, trial: Any) -> dict[str, Any]:
+        found = {}
+        for name, values in self.ranges.items():
+            if isinstance(values, list):
+                found[name] = trial.suggest_categorical(name, values)
+            else:
+                found[name] = trial.suggest_float(name, *values, log=True)
+        return found
+
+    def _trial(self, trial: Any) -> float:
+        chosen = self._suggest(trial)
+        name = f"trial-{trial.number:03d}"
+        settings = self.settings.update(**chosen, runs=str(self.folder), name=name)
+        resolve(settings)  # what makes no sense together is refused before anything starts
+
+        reported = set()
+
+        def compare(progress: Progress) -> str:
+            at = self._share(progress)
+            if math.isnan(progress.return_mean) or at in reported:
+                return ""
+            reported.add(at)
+            trial.report(progress.return_mean, at)
+            return "behind the other trials" if trial.should_prune() else ""
+
+        outcome = start_training(settings, Silent(), overwrite=True, enough=compare)
+        if outcome.signal:
+            raise KeyboardInterrupt
+        if outcome.reason.startswith("behind"):
+            raise self.optuna.TrialPruned
+        if outcome.return_mean is None:
+            raise HogwildError(f"{name}: no game ended; give trials more time.")
+        return outcome.return_mean
+
+    def _share(self, progress: Progress) -> int:
+        """How far a trial has come, in parts of its budget."""
+        run = self.settings.run
+        done = progress.steps / run.steps if run.steps else progress.seconds / (60 * run.minutes)
+        return min(CHECKS, int(CHECKS * done))
+
+    def _report(self) -> None:
+        """Say how the last trial did, and write what is best so far."""
+        last = self.study.trials[-1]
+        state = {"COMPLETE": "", "PRUNED": ", ended early", "FAIL": ", failed"}[last.state.name]
+        on_the_way = last.intermediate_values
+        value = on_the_way.get(max(on_the_way, default=0)) if last.value is None else last.value
+        score = "no return" if value is None else f"return {value:.1f}"
+        whole = [trial for trial in self.study.trials if trial.state.name == "COMPLETE"]
+        best = f"; best {self.study.best_value:.1f} in trial {self.study.best_trial.number}" if whole else ""
+        self.say(f"trial {last.number}: {score}{state}{best}")
+        if whole:
+            self._write_best()
+            plot(self.study, self.folder / "study.png")
+
+    def _write_best(self) -> None:
+        number, value = self.study.best_trial.number, self.study.best_value
+        head = f"# The best of {len(self.study.trials)} trials: number {number}, mean return {value:.1f}.\n"
+        method = {"env": self.settings.env, "objective": self.settings.objective.objective}
+        content = self.given | method | self.study.best_params
+        (self.folder / "best.toml").write_text(head + tomli_w.dumps(content), encoding="utf-8")
+
+
+def plot(study: Any, path: Path) -> None:
+    """Returns of all trials in their order, and by each setting."""
+    from matplotlib.figure import Figure
+
+    trials = [trial for trial in study.trials if trial.value is not None]
+    names = sorted({name for trial in trials for name in trial.params})
+    figure = Figure(figsize=(12, 2.6 * (1 + math.ceil(len(names) / 4))), dpi=110, layout="constrained")
+    panels = figure.subplots(1 + math.ceil(len(names) / 4), 4, squeeze=False).ravel()
+    best = [max(trial.value for trial in trials[: count + 1]) for count in range(len(trials))]
+    panels[0].plot([trial.number for trial in trials], [trial.value for trial in trials], "o")
+    panels[0].plot([trial.number for trial in trials], best)
+    panels[0].set(xlabel="trial", ylabel="mean return")
+    for panel in panels[1:4]:
+        panel.axis("off")
+    for panel, name in zip(panels[4:], names, strict=False):
+        panel.plot([trial.params[name] for trial in trials], [trial.value for trial in trials], "o")
+        panel.set(xlabel=name.replace("_", " "), xscale="log" if isinstance(EVERY.get(name), tuple) else "linear")
+    for panel in panels[4 + len(names) :]:
+        panel.axis("off")
+    figure.savefig(path)

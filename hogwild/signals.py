@@ -1,0 +1,34 @@
+"""Signals that end a training in order."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+WATCHED = (signal.SIGINT, signal.SIGTERM)
+
+
+class Signals:
+    """Remembers the first signal; a second one ends everything at once."""
+
+    def __init__(self) -> None:
+        self.first = 0
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Take signals while inside; in a thread that is not the main one there are none to take."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self._handle) for number in WATCHED}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if self.first:
+            raise KeyboardInterrupt
+        self.first = number
