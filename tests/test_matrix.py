@@ -34,7 +34,7 @@ def test_every_combination_learns(
         "learning_rate_final": 0.1,
         "schedule_steps": 40_000,
         "entropy": 0.0,
-        "deviation": 0.5 if actions == "continuous" else 1.0,
+        "deviation": 0.1 if actions == "continuous" else 1.0,
         "reward_scale": 1.0,
         "minibatches": 1,
         "normalise": "frozen" if encoder != "mlp" else "off",

@@ -103,7 +103,7 @@ class MLP(nn.Module):
 
 
 class Joined(nn.Module):
-    """Several encoders, each of which reads its part of a flat observation; their features lie side by side.
+    """Several encoders, each of which reads its part of a flat observation, and a layer over all their features.
 
     All vectors of an observation are read together by one MLP, after the pictures.
     """
@@ -126,7 +126,11 @@ class Joined(nn.Module):
             if numbers
             else None
         )
-        self.outputs = sum(encoder.outputs for encoder in (*self.pictures, self.vector) if encoder is not None)
+        found = sum(encoder.outputs for encoder in (*self.pictures, self.vector) if encoder is not None)
+        # What follows from two parts together is not the sum of what follows from each.
+        several = len(self.pictures) + (self.vector is not None) > 1
+        self.outputs = (last or LAST_LAYER["a3c"]) if several else found
+        self.together = nn.Linear(found, self.outputs) if several else None
 
     def forward(self, observations: Tensor) -> Tensor:
         """Features [B, outputs] of flat observations [B, …]; what lies behind the parts, a mask, is not read."""
@@ -136,7 +140,9 @@ class Joined(nn.Module):
         features = [encoder(part) for encoder, part in zip(self.pictures, pictures, strict=True)]
         if self.vector is not None:
             features.append(self.vector(torch.cat(vectors, dim=1)))
-        return torch.cat(features, dim=1)
+        if self.together is None:
+            return features[0]
+        return self.together(torch.cat(features, dim=1)).relu()  # type: ignore[no-any-return]
 
 
 class Own(nn.Module):

@@ -134,7 +134,9 @@ def _make_encoder(spec: PolicySpec, kind: str, last: int, settings: PolicySettin
 
 def _ours(encoder: Encoder) -> list[nn.Module]:
     """The encoders whose weights we start; somebody's own have started theirs."""
-    readers: list[nn.Module | None] = [*encoder.pictures, encoder.vector] if isinstance(encoder, Joined) else [encoder]
+    readers: list[nn.Module | None] = [encoder]
+    if isinstance(encoder, Joined):
+        readers = [*encoder.pictures, encoder.vector, encoder.together]
     return [reader for reader in readers if reader is not None and not isinstance(reader, Own)]
 
 
