@@ -215,9 +215,10 @@ def _trace(plan: EnvPlan, settings: Settings, seed: int) -> list[np.ndarray]:
 
 
 def _flat(space: spaces.Space[Any], observation: Any) -> np.ndarray:
-    if isinstance(space, spaces.Dict | spaces.Tuple):
-        keys = list(space) if isinstance(space, spaces.Dict) else range(len(space))
-        return np.concatenate([_flat(space[key], observation[key]) for key in keys])
+    if isinstance(space, spaces.Dict):
+        return np.concatenate([_flat(part, observation[key]) for key, part in space.items()])
+    if isinstance(space, spaces.Tuple):
+        return np.concatenate([_flat(part, seen) for part, seen in zip(space, observation, strict=True)])
     if isinstance(space, spaces.Text):
         return np.zeros(0)
     return np.asarray(observation, dtype=np.float64).ravel()

@@ -80,7 +80,7 @@ def places_of(update: Recorded, rollout: Recorded) -> list[list[Place]]:
     for t in range(steps):
         for env in range(envs):
             known.setdefault(_fingerprint(theirs, t, env), []).append((t, env))
-    length, width = mine["first"].shape
+    length, width = mine["log_probs"].shape
     return [known.get(_fingerprint(mine, t, env), []) for t in range(length) for env in range(width)]
 
 
@@ -94,7 +94,7 @@ def steps_come_from_the_rollout(update: Recorded, rollout: Recorded) -> Check:
     """What an update learns from are steps of its rollout, and sequences begin with the memory they had."""
     places = places_of(update, rollout)
     problems = [f"step {number} of the update" for number, found in enumerate(places) if not found]
-    length, width = update.tensors["first"].shape
+    length, width = update.tensors["log_probs"].shape
     if length > 1 and not problems:
         for n in range(width):
             memories = [rollout.tensors["state"][env] for t, env in places[n] if t == 0]

@@ -22,7 +22,7 @@ def misfit(space: spaces.Space[Any], value: Any, where: str = "") -> str:
     return "" if space.contains(value) else f"{prefix}it is {value!r}, which is not in {space}"
 
 
-def _misfit_inside(space: spaces.Dict | spaces.Tuple, value: Any, where: str) -> str:
+def _misfit_inside(space: "spaces.Dict[Any] | spaces.Tuple[Any]", value: Any, where: str) -> str:
     parts = dict(space.items()) if isinstance(space, spaces.Dict) else dict(enumerate(space))
     is_like = isinstance(value, dict) if isinstance(space, spaces.Dict) else isinstance(value, tuple)
     if not is_like or len(value) != len(parts):
@@ -49,11 +49,12 @@ def _misfit_box(space: spaces.Box, value: Any) -> str:
         return f"its numbers are {value.dtype}, not {space.dtype}"
     if np.isnan(value).any():
         return "it has numbers that are not a number (NaN)"
-    below, above = value < space.low, value > space.high
+    numbers = np.asarray(value)
+    below, above = numbers < space.low, numbers > space.high
     if below.any():
-        return f"it has {value[below].min()} where {space.low[below].min()} is the smallest"
+        return f"it has {numbers[below].min()} where {space.low[below].min()} is the smallest"
     if above.any():
-        return f"it has {value[above].max()} where {space.high[above].max()} is the largest"
+        return f"it has {numbers[above].max()} where {space.high[above].max()} is the largest"
     return ""
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ def write_model_folder(agent: Agent, run: RunFolder, folder: Path, episodes: int
     (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     shutil.copyfile(run.config, folder / "config.toml")
     export(agent, folder / "model.safetensors", "safetensors")
-    extras = {
+    extras: dict[str, Callable[[Path], object]] = {
         "policy.onnx": lambda path: export(agent, path, "onnx"),
         "replay.mp4": lambda path: film(agent, path),
     }

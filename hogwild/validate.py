@@ -82,7 +82,7 @@ def _names(settings: Settings) -> Iterator[str]:
         ("objective", settings.objective.objective, OBJECTIVES),
     ):
         if not is_own(name) and name not in known:
-            yield str(unknown(flag, name, known))
+            yield f"--{flag} {name}: {unknown(flag, name, known)}"
 
 
 def _ranges(settings: Settings) -> Iterator[str]:

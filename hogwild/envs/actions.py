@@ -34,7 +34,7 @@ def action_parts(name: str, space: spaces.Space[Any]) -> Iterator[ActionPart]:
         )
 
 
-def _inside(space: spaces.Dict | spaces.Tuple) -> list[spaces.Space[Any]]:
+def _inside(space: "spaces.Dict[Any] | spaces.Tuple[Any]") -> list[spaces.Space[Any]]:
     return list(space.values() if isinstance(space, spaces.Dict) else space)
 
 

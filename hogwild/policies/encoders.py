@@ -66,7 +66,7 @@ class Convolutions(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         """Features [B, outputs] of pictures [B, C, H, W]."""
         # Who writes the graph down wants it to be the same for any number of pictures.
-        is_written_down = torch.jit.is_tracing() or torch.compiler.is_exporting()
+        is_written_down = torch.jit.is_tracing() or torch.compiler.is_exporting()  # type: ignore[attr-defined,no-untyped-call]
         chunks = [images] if is_written_down else images.split(CHUNK)
         features = torch.cat([self._convolve(chunk) for chunk in chunks])
         if self.linear is None:
@@ -141,7 +141,7 @@ class Joined(nn.Module):
         if self.vector is not None:
             features.append(self.vector(torch.cat(vectors, dim=1)))
         if self.together is None:
-            return features[0]
+            return features[0]  # type: ignore[no-any-return]
         return self.together(torch.cat(features, dim=1)).relu()  # type: ignore[no-any-return]
 
 
