@@ -18,7 +18,7 @@ from hogwild.envs.env_state import Unsavable, save_env
 from hogwild.envs.ids import EnvPlan, plan_env
 from hogwild.envs.layout import Layout, read_layout
 from hogwild.envs.make import make_one
-from hogwild.envs.observations import MASK
+from hogwild.envs.observations import MASK, is_text
 from hogwild.errors import HogwildError
 from hogwild.misfits import misfit, misfit_of_step
 
@@ -71,6 +71,7 @@ def _failing(what: str, advice: str) -> Iterator[None]:
     except _Wrong:
         raise
     except Exception as error:
+        advice = "install what it needs" if isinstance(error, ImportError) else advice
         raise _Wrong(f"{what}: {type(error).__name__}: {error}", advice) from error
 
 
@@ -219,7 +220,7 @@ def _flat(space: spaces.Space[Any], observation: Any) -> np.ndarray:
         return np.concatenate([_flat(part, observation[key]) for key, part in space.items()])
     if isinstance(space, spaces.Tuple):
         return np.concatenate([_flat(part, seen) for part, seen in zip(space, observation, strict=True)])
-    if isinstance(space, spaces.Text):
+    if is_text(space):
         return np.zeros(0)
     return np.asarray(observation, dtype=np.float64).ravel()
 

@@ -41,7 +41,7 @@ def leaves(name: str, space: spaces.Space[Any], path: tuple[Any, ...] = ()) -> I
     if isinstance(space, spaces.Dict | spaces.Tuple):
         inner = space.items() if isinstance(space, spaces.Dict) else enumerate(space)
         for key, part in inner:
-            if not (key == MASK and not path) and not isinstance(part, spaces.Text):
+            if not (key == MASK and not path) and not is_text(part):
                 yield from leaves(name, part, (*path, key))
     elif isinstance(space, spaces.Box):
         yield _box(space, path)
@@ -59,12 +59,17 @@ def leaves(name: str, space: spaces.Space[Any], path: tuple[Any, ...] = ()) -> I
         )
 
 
+def is_text(space: spaces.Space[Any]) -> bool:
+    """Whether a part of an observation is words, of Gymnasium's own kind or of somebody else's, as MiniGrid has it."""
+    return isinstance(space, spaces.Text) or (space.dtype is not None and np.dtype(space.dtype).kind == "U")
+
+
 def left_out(space: spaces.Space[Any]) -> list[str]:
     """Names of the parts of an observation that a policy does not get to see, because they are text."""
     if not isinstance(space, spaces.Dict | spaces.Tuple):
         return []
     inner = list(space.items() if isinstance(space, spaces.Dict) else enumerate(space))
-    texts = [str(key) for key, part in inner if isinstance(part, spaces.Text)]
+    texts = [str(key) for key, part in inner if is_text(part)]
     return texts + [f"{key}.{name}" for key, part in inner for name in left_out(part)]
 
 
