@@ -59,6 +59,7 @@ def check(settings: Settings) -> Iterator[Remark]:
             yield from _check_play(env)
             yield from _check_seeds(plan, settings)
             yield _check_saving(env)
+            yield _check_drawing(env)
     except _Wrong as wrong:
         yield wrong.remark
 
@@ -236,3 +237,10 @@ def _check_saving(env: Env) -> Remark:
         advice = "offer save_state() and load_state(state), if a resumed run is to go on in the middle of episodes"
         return Remark("fine", f"its state cannot be saved ({error}): a resumed run begins with new episodes", advice)
     return Remark("fine", "its state can be saved: a resumed run goes on exactly where it was")
+
+
+def _check_drawing(env: Env) -> Remark:
+    if "rgb_array" in (env.metadata or {}).get("render_modes", []):
+        return Remark("fine", "it can be drawn: films, the spectator and `hogwild play` work")
+    advice = "put 'rgb_array' into metadata['render_modes'], take render_mode in the constructor, and write render()"
+    return Remark("fine", "it cannot be drawn: it can be trained, but not filmed or played", advice)

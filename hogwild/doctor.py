@@ -125,7 +125,7 @@ def value_error_large(patient: Patient) -> Finding | None:
 def values_useless(patient: Patient) -> Finding | None:
     """The critic is worse than a constant."""
     found = patient.since("value/explained_variance", lambda share: share < 0)
-    if found is None:
+    if found is None or patient.is_solved:  # where all games end alike there is no variance to explain
         return None
     return Finding(
         "values-useless",

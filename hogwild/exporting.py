@@ -2,6 +2,7 @@
 
 import copy
 import json
+import logging
 import warnings
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,7 @@ def export(agent: Agent, path: Path, kind: str) -> float:
 
         weights = {name: tensor.contiguous().clone() for name, tensor in agent.policy.state_dict().items()}
         save_file(weights, path, {"hogwild": json.dumps(facts(agent))})
+        path.chmod(0o644)  # it is made for its owner alone
         return 0.0
     if agent.settings.policy.dropout:
         raise UsageError(f"A policy with --dropout cannot be written as {kind}: its mask is part of its state.")
@@ -140,6 +142,8 @@ def _write_onnx(agent: Agent, model: nn.Module, path: Path) -> float:
         import onnxscript  # noqa: F401  (torch needs it)
     except ImportError as error:
         raise UsageError(f"To write ONNX: pip install 'hogwild[onnx]' ({error}).") from None
+    for noisy in ("torch.onnx", "onnxscript", "onnx_ir"):
+        logging.getLogger(noisy).setLevel(logging.ERROR)
     inputs, outputs = _names(agent)
     asked = questions(agent, 2)
     batch = torch.export.Dim("batch")

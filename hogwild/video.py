@@ -8,7 +8,7 @@ import numpy as np
 
 from hogwild.agent import Agent
 from hogwild.envs.gymnasium_batch import guarded
-from hogwild.envs.make import make_one
+from hogwild.envs.make import can_be_drawn, make_one
 from hogwild.envs.observations import MASK
 from hogwild.errors import EnvironmentFailed, RunFolderError
 from hogwild.evaluation import Player
@@ -23,9 +23,9 @@ def film(agent: Agent, path: Path, *, greedy: bool = False, epsilon: float = 0.0
     """Film one whole game to an MP4 file; answers its return and its number of frames."""
     if path.is_dir():
         raise RunFolderError(f"Cannot film to '{path}': that is a folder.")
+    plan, settings = agent.plan.of_whole_games(), agent.settings.environment
+    require_pictures(agent)
     camera = Camera(path)
-    plan = agent.plan.of_whole_games()
-    settings = agent.settings.environment
     try:
         if plan.is_atari:
             env: Any = make_one(plan, settings, on_frame=lambda f: camera.take(f, ATARI_FPS, ATARI_SIZE))
@@ -44,6 +44,12 @@ def film(agent: Agent, path: Path, *, greedy: bool = False, epsilon: float = 0.0
     if not path.is_file() or path.stat().st_size == 0:
         raise RunFolderError(f"Cannot film to '{path}': ffmpeg wrote nothing.")
     return score, camera.frames
+
+
+def require_pictures(agent: Agent) -> None:
+    """Refuse to film what cannot be drawn, before anything is played."""
+    if not can_be_drawn(agent.plan, agent.settings.environment):
+        raise EnvironmentFailed(f"'{agent.plan.id}' cannot be filmed: 'rgb_array' is not among its render_modes.")
 
 
 def _play(env: Any, player: Player, seed: int, camera: "Camera", films_itself: bool) -> float:

@@ -95,7 +95,7 @@ function options(props: Props, width: number, hooks: uPlot.Hooks.Arrays): uPlot.
     },
     axes: [
       { stroke: ink, font, grid, ticks: grid, values: short, label: props.axis, labelSize: 20, labelFont: font, size: 36 },
-      { stroke: ink, font, grid, ticks: grid, values: short, size: 58 },
+      { stroke: ink, font, grid, ticks: grid, values: short, size: (_, labels) => Math.max(58, 18 + 7.5 * Math.max(0, ...(labels ?? []).map((label) => label.length))) },
     ],
     series,
     bands,

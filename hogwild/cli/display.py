@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import suppress
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -12,6 +13,8 @@ from rich.text import Text
 from hogwild.cli.words import Expectation, duration, program, sparkline, time_left
 from hogwild.display import Display, Outcome, Silent
 from hogwild.engines.engine import WorkerStatus
+from hogwild.envs.make import can_be_drawn
+from hogwild.errors import HogwildError
 from hogwild.progress import Progress
 from hogwild.resolve import Resolved
 from hogwild.runs.folder import RunFolder
@@ -33,8 +36,11 @@ def make_display(quiet: bool) -> Display:
     return LivePanel() if sys.stdout.isatty() else PlainLines()
 
 
-def end_lines(outcome: Outcome) -> list[str]:
+def end_lines(outcome: Outcome, resolved: Resolved) -> list[str]:
     """What to say when a training is over."""
+    film = ""
+    with suppress(HogwildError):
+        film = " --video game.mp4" if can_be_drawn(resolved.plan, resolved.settings.environment) else ""
     parts = [outcome.reason, f"{outcome.steps:,} steps in {duration(outcome.seconds)}"]
     if "mean return" not in outcome.reason:
         shown = outcome.return_mean
@@ -42,7 +48,7 @@ def end_lines(outcome: Outcome) -> list[str]:
     lines = [
         " · ".join(parts),
         f"run          {outcome.folder}",
-        f"next         {program()} eval {outcome.folder} --video game.mp4",
+        f"next         {program()} eval {outcome.folder}{film}",
     ]
     if outcome.signal:
         lines.append(f"go on        {program()} resume {outcome.folder}")
@@ -65,6 +71,7 @@ class PlainLines:
             f"run          {folder.path}" + (f", resumed at step {progress.steps:,}" if progress.steps else ""),
             flush=True,
         )
+        print("building environments and loading workers …", flush=True)
 
     def update(self, progress: Progress, row: dict[str, float] | None, workers: list[WorkerStatus]) -> None:  # noqa: ARG002
         """Print a line if it is time."""
@@ -91,7 +98,7 @@ class PlainLines:
 
     def end(self, outcome: Outcome) -> None:
         """Print how it ended."""
-        for line in end_lines(outcome):
+        for line in end_lines(outcome, self.resolved):
             print(line, flush=True)
 
     def close(self) -> None:
@@ -221,7 +228,7 @@ class LivePanel:
     def end(self, outcome: Outcome) -> None:
         """Stop redrawing and say how it ended."""
         self.close()
-        for line in end_lines(outcome):
+        for line in end_lines(outcome, self.resolved):
             self.console.print(line, highlight=False)
 
     def close(self) -> None:

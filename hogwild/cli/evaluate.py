@@ -55,6 +55,10 @@ def main(arguments: list[str]) -> int:
     from hogwild.runs.folder import RunFolder
 
     agent = load(given.run, checkpoint=given.checkpoint, runs=given.runs)
+    if given.video:
+        from hogwild.video import require_pictures
+
+        require_pictures(agent)
     shown = not given.json and sys.stderr.isatty()
     with _Bar(given.episodes, shown) as advance:
         result = evaluate(
@@ -96,8 +100,8 @@ def _print(figures: "dict[str, object]") -> None:
     interval = figures["interval_95"]
     spread = "" if interval is None else f" ± {interval:.2f} (95 %)"
     print(
-        f"return {figures['mean']:.2f}{spread}, median {figures['median']:g}, "
-        f"best {figures['best']:g}, worst {figures['worst']:g}; {figures['episodes']} whole games, "
+        f"return {figures['mean']:.2f}{spread}, median {figures['median']:.6g}, "
+        f"best {figures['best']:.6g}, worst {figures['worst']:.6g}; {figures['episodes']} whole games, "
         f"{figures['actions']}, {figures['length_mean']:.0f} steps each"
     )
 

@@ -37,6 +37,7 @@ def main(arguments: list[str]) -> int:
     check_port(given.port)
     from hogwild.dashboard.playing import Sitting
     from hogwild.dashboard.serve import serve
+    from hogwild.envs.ids import plan_env
     from hogwild.resolve import layer
 
     settings, adviser = layer(given.env), None
@@ -48,6 +49,8 @@ def main(arguments: list[str]) -> int:
 
         torch.set_num_threads(1)
         agent = load(given.against, checkpoint=given.checkpoint, runs=given.runs)
+        if agent.plan.game != plan_env(settings).game:
+            raise UsageError(f"'{given.against}' was trained on '{agent.settings.env}', not on '{given.env}'.")
         adviser = AgentAdviser(agent)
         settings = agent.settings.update(env=given.env)
     sitting = Sitting(settings, adviser, given.seed)

@@ -57,8 +57,12 @@ def main(arguments: list[str]) -> int:
     spent, minutes = float(status.get("seconds", 0.0)) / 60, settings.run.minutes
     if minutes and spent >= minutes:
         if given.minutes is not None:
-            raise UsageError(f"Run '{run.name}' has already taken {spent:.1f} minutes; give more --minutes, or 0.")
-        return _nothing_to_do(given, run, status, f"has had its {minutes:g} minutes; give --minutes for more.")
+            raise UsageError(
+                f"Run '{run.name}' has already taken {spent:.1f} minutes; --minutes is for all of it, 0 for no limit."
+            )
+        return _nothing_to_do(
+            given, run, status, f"has had its {minutes:g} minutes; give a larger --minutes, for all of it."
+        )
     goal, mean = settings.run.until_return, status.get("return_mean")
     if goal is not None and mean is not None and mean >= goal and status["episodes"] >= RECENT and not changes:
         reason = f"is solved: mean return {mean:.2f} ≥ {goal:g}; give --steps or --until-return for more."

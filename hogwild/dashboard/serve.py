@@ -59,7 +59,8 @@ def serve(
     query = ("&" if "?" in path else "?") + f"token={token}" if token else ""
     port = listening.getsockname()[1]
     address = f"http://{shown}:{port}{path}{query}"
-    print(f"{'play' if sitting else 'dashboard':<13}{address}\n{'':13}Ctrl-C ends it; training goes on", flush=True)
+    what, end = ("play", "Ctrl-C ends it") if sitting else ("dashboard", "Ctrl-C ends it; training goes on")
+    print(f"{what:<13}{address}\n{'':13}{end}", flush=True)
     if token:
         print(f"{'':13}whoever has this address can see all runs, and start evaluations", flush=True)
     config = uvicorn.Config(

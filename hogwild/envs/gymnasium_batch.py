@@ -10,7 +10,7 @@ from hogwild.envs.atari_game import AtariGame
 from hogwild.envs.batch import Step
 from hogwild.envs.env_state import Unsavable, load_env, save_env
 from hogwild.envs.layout import Layout, read_layout
-from hogwild.errors import EnvironmentFailed, HogwildError
+from hogwild.errors import EnvironmentFailed, HogwildError, UsageError
 
 
 class GymnasiumBatch:
@@ -96,6 +96,7 @@ class GymnasiumBatch:
             env.close()
 
 
+EXTRAS = {"box2d": "box2d", "mujoco": "mujoco", "imageio": "mujoco", "pygame": "render"}  # words in complaints
 WHERE = {
     "be made": "could not be made",
     "be drawn": "could not be drawn",
@@ -111,5 +112,10 @@ def guarded(name: str, action: str, call: Callable[[], Any]) -> Any:
     except HogwildError:
         raise
     except Exception as error:
+        extra = next((extra for word, extra in EXTRAS.items() if word in str(error).lower()), "")
+        if extra and isinstance(error, ImportError | gymnasium.error.DependencyNotInstalled):
+            raise UsageError(
+                f"'{name}' needs a package that is not installed: pip install 'hogwild[{extra}]'"
+            ) from error
         where = WHERE[action]
         raise EnvironmentFailed(f"Environment '{name}' {where}: {type(error).__name__}: {error}") from error

@@ -61,6 +61,17 @@ def make_one(
     return gymnasium.make(plan.id, render_mode=render_mode)
 
 
+def can_be_drawn(plan: EnvPlan, settings: EnvSettings) -> bool:
+    """Whether there are pictures of an environment, to film it or to look on."""
+    if plan.is_atari:
+        return True
+    env = guarded(plan.id, "be made", lambda: make_one(plan, settings))
+    try:
+        return "rgb_array" in (env.metadata or {}).get("render_modes", [])
+    finally:
+        env.close()
+
+
 def layout_of(plan: EnvPlan, settings: EnvSettings) -> Layout:
     """How the environment lays out what it shows, found out by making one."""
     env = guarded(plan.id, "be made", lambda: make_one(plan, settings))

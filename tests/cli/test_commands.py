@@ -296,10 +296,10 @@ def test_resuming_a_run_whose_time_is_over_says_so_at_once(here: Callable[..., E
     )
     change_status(tiny, seconds=121.0)
     ended = here("resume", str(tiny))
-    assert (ended.code, ended.out) == (0, "Run 'tiny' has had its 2 minutes; give --minutes for more.\n")
+    assert (ended.code, ended.out) == (0, "Run 'tiny' has had its 2 minutes; give a larger --minutes, for all of it.\n")
     ended = here("resume", str(tiny), "--minutes", "1")
     assert ended.code == 2
-    assert "has already taken 2.0 minutes; give more --minutes, or 0." in ended.err
+    assert "has already taken 2.0 minutes; --minutes is for all of it, 0 for no limit." in ended.err
     assert "minutes = 2.0" in (tiny / "config.toml").read_text()
 
 

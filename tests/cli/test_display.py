@@ -75,14 +75,14 @@ def test_the_time_left_is_that_of_the_rule_that_comes_first(resolved: Resolved) 
 @pytest.mark.parametrize(("number", "goes_on"), [(0, False), (2, True)])
 def test_the_end_says_what_to_do_next(number: int, goes_on: bool) -> None:
     outcome = Outcome(Path("runs/a"), "solved", number, 12345, 61.0, 475.5, None)
-    text = "\n".join(end_lines(outcome))
+    text = "\n".join(end_lines(outcome, resolve(layer("CartPole-v1"))))
     assert all(words in text for words in ("solved", "12,345 steps in 1:01", "475.50", "hogwild eval runs/a"))
     assert ("hogwild resume runs/a" in text) == goes_on
 
 
 def test_an_end_without_any_finished_game_does_not_speak_of_nan() -> None:
     outcome = Outcome(Path("runs/a"), "done", 0, 64, 1.0, None, None)
-    assert "nan" not in "\n".join(end_lines(outcome)).lower()
+    assert "nan" not in "\n".join(end_lines(outcome, resolve(layer("CartPole-v1")))).lower()
 
 
 def test_the_display_fits_where_the_output_goes(monkeypatch: pytest.MonkeyPatch) -> None:
