@@ -110,3 +110,14 @@ def test_the_command_speaks_in_words(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "always-clipped: since step " in capsys.readouterr().out
     assert cli.run(["doctor", "ill", "--runs", str(tmp_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["rule"] == "always-clipped"
+
+
+def test_values_that_explain_nothing_are_no_illness_of_a_solved_run() -> None:
+    rows = [
+        {"progress/steps": 1000.0 * n, "value/explained_variance": -2.0, "episode/return_mean": mean}
+        for n, mean in enumerate([20.0] * 20)
+    ]
+    ill = {finding.rule for finding in examine(Patient(CARTPOLE, rows, []))}
+    solved = [row | {"episode/return_mean": 500.0} for row in rows]
+    assert "values-useless" in ill
+    assert "values-useless" not in {finding.rule for finding in examine(Patient(CARTPOLE, solved, []))}

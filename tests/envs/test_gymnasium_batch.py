@@ -4,10 +4,10 @@ import pytest
 from gymnasium.spaces import Box, Dict, Discrete, Sequence, Text
 
 from hogwild.config.settings import EnvSettings
-from hogwild.envs.gymnasium_batch import GymnasiumBatch
+from hogwild.envs.gymnasium_batch import GymnasiumBatch, guarded
 from hogwild.envs.ids import EnvPlan
 from hogwild.envs.layout import read_layout
-from hogwild.envs.make import layout_of, make_batch, solved_at
+from hogwild.envs.make import can_be_drawn, layout_of, make_batch, solved_at
 from hogwild.envs.protocols import PROTOCOLS
 from hogwild.errors import EnvironmentFailed, UsageError
 from hogwild.policies.spec import PolicySpec, choice
@@ -425,3 +425,23 @@ def test_closing_a_batch_closes_its_environments():
     batch = GymnasiumBatch("closing", Closing, 2)
     batch.close()
     assert len(closed) == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "extra"),
+    [
+        (gymnasium.error.DependencyNotInstalled("Box2D is not installed"), "box2d"),
+        (ModuleNotFoundError("No module named 'mujoco'"), "mujoco"),
+    ],
+)
+def test_a_missing_package_is_named_by_our_extra(error, extra):
+    def fail():
+        raise error
+
+    with pytest.raises(UsageError, match=rf"pip install 'hogwild\[{extra}\]'"):
+        guarded("Some-v0", "be made", fail)
+
+
+def test_what_can_be_drawn_is_known_beforehand():
+    assert can_be_drawn(EnvPlan("CartPole-v1"), EnvSettings())
+    assert not can_be_drawn(EnvPlan(LIMITED), EnvSettings())
