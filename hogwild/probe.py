@@ -21,7 +21,7 @@ from hogwild.worker import Worker
 
 MORE = (2, 4, 8)  # times the usual number
 WORTH = 2.0  # times as fast
-ENVS = 2  # that are built to find out what a step costs
+ENVS, STEPS = 2, 32  # that are built, and played at once, to find out what a step costs
 CALLS = 8
 
 
@@ -62,7 +62,8 @@ def measure_costs(settings: Settings, candidates: list[int]) -> Costs:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # as the workers will have it
     try:
-        worker = Worker(settings.update(envs=ENVS), rank=0)
+        short = tuple(min(steps, STEPS) for steps in settings.objective.rollout_steps)
+        worker = Worker(settings.update(envs=ENVS, rollout_steps=short), rank=0)
         try:
             for _ in range(2):  # the first one is slow
                 rollout = worker.actor.collect(0)
