@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
     sitting = Sitting(settings, adviser, given.seed)
     if adviser is not None:
         agent = adviser.agent
-        if agent.plan.game != sitting.plan.game or agent.spec != sitting.layout.spec:
+        if agent.spec != sitting.layout.spec:  # the same game by other rules
             raise UsageError(
                 f"The agent of '{given.against}' was trained on '{agent.settings.env}', not '{given.env}'."
             )

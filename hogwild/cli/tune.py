@@ -35,6 +35,7 @@ def main(arguments: list[str]) -> int:
     given = parse(Tune, "tune", arguments)
     from hogwild.errors import UsageError
     from hogwild.resolve import layers, merge
+    from hogwild.runs.folder import folder_name
     from hogwild.searching import Search
 
     if given.trials < 1:
@@ -45,8 +46,7 @@ def main(arguments: list[str]) -> int:
     chosen = [values for source, values in sources.items() if source.startswith(("preset", "file"))]
     if not budget:
         raise UsageError("How long is one training? Give --minutes or --steps.")
-    safe = "".join(c if c.isalnum() or c in "-_" else "-" for c in given.env.lower())
-    folder = Path(given.folder or f"runs/tune-{safe}")
+    folder = Path(given.folder or f"runs/tune-{folder_name(given.env.lower())}")
     kept = {name: value for values in chosen for name, value in values.items()}
     Search(merge(sources), folder, lambda line: print(line, flush=True), kept).run(given.trials)
     if (folder / "best.toml").exists():

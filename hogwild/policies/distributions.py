@@ -19,7 +19,6 @@ class Distribution(Protocol):
     size: int  # numbers that a policy gives for it
     draws: int  # random numbers that decide one action
     mask_size: int  # choices that a mask can forbid
-    shown_size: int  # numbers that are shown of it
 
     def parameters(self, raw: Tensor, mask: Tensor | None) -> Tensor:
         """Parameters from what the network answered; choices whose `mask` is false get no probability."""
@@ -54,7 +53,7 @@ class Distribution(Protocol):
         ...
 
     def shown(self, parameters: Tensor) -> Tensor:
-        """For people: probabilities of choices and switches, means of numbers, [..., shown_size]."""
+        """For people: probabilities of choices and switches, means of numbers, [..., num_actions]."""
         ...
 
 
@@ -70,7 +69,7 @@ class Choice:
     draws = 1
 
     def __init__(self, size: int, is_masked: bool = False) -> None:
-        self.size = self.mask_size = self.shown_size = size
+        self.size = self.mask_size = size
         self.choose = categorical.sample_allowed if is_masked else categorical.sample
 
     def parameters(self, raw: Tensor, mask: Tensor | None) -> Tensor:
@@ -136,7 +135,7 @@ class Switches:
     mask_size = 0
 
     def __init__(self, size: int) -> None:
-        self.size = self.draws = self.shown_size = size
+        self.size = self.draws = size
 
     def parameters(self, raw: Tensor, mask: Tensor | None) -> Tensor:  # noqa: ARG002
         """Logits."""
@@ -187,7 +186,7 @@ class Numbers:
     mask_size = 0
 
     def __init__(self, size: int, squash: bool = False) -> None:
-        self.size, self.draws, self.shown_size = 2 * size, size, size
+        self.size, self.draws = 2 * size, size
         self.squash = squash
 
     def parameters(self, raw: Tensor, mask: Tensor | None) -> Tensor:  # noqa: ARG002

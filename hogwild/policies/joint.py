@@ -23,7 +23,6 @@ class Joint:
         self.widths = [part.draws for part in parts]  # a part has as many random numbers as columns of its action
         self.mask_sizes = [part.mask_size for part in parts]
         self.size, self.draws, self.mask_size = sum(self.sizes), sum(self.widths), sum(self.mask_sizes)
-        self.shown_size = sum(part.shown_size for part in parts)
 
     def parameters(self, raw: Tensor, mask: Tensor | None) -> Tensor:
         """Those of all parts."""

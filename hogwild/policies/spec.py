@@ -64,11 +64,6 @@ class PolicySpec:
         return any(part.is_image for part in self.parts)
 
     @property
-    def picture_shape(self) -> tuple[int, ...] | None:
-        """Shape of the observation if it is a picture and nothing else."""
-        return None if self.packed or not self.is_image else self.observation_shape
-
-    @property
     def parts(self) -> tuple[ObservationPart, ...]:
         """The parts of an observation; most have only one."""
         scale = 255.0 if self.observation_dtype == "uint8" else 1.0

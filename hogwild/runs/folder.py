@@ -153,6 +153,15 @@ def read_json(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
+def folder_name(words: str) -> str:
+    """Words as the name of a folder.
+
+    >>> folder_name("ale/pong-v5")
+    'ale-pong-v5'
+    """
+    return "".join(c if c.isalnum() or c in "-_" else "-" for c in words)
+
+
 def default_name(settings: Settings) -> str:
     """Name for a run that was given none; one that is not taken yet. A method that is not the usual one is part of it.
 
@@ -166,6 +175,6 @@ def default_name(settings: Settings) -> str:
         *([settings.execution.engine] if settings.execution.engine != usual.execution.engine else []),
     ]
     words = "-".join([settings.env.lower(), *method, f"seed{settings.execution.seed}", time.strftime("%Y%m%d-%H%M%S")])
-    name = "".join(c if c.isalnum() or c in "-_" else "-" for c in words)
+    name = folder_name(words)
     names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(n for n in names if not (runs / n).exists())
