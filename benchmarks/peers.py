@@ -20,12 +20,12 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
 from pages import ROOT, replace_table
+from peer_settings import A3C, PPO, SETTINGS, TASKS, Setting
 
 SCRIPTS = Path(__file__).parent / "peer_scripts"
 OUTPUT = ROOT / "benchmarks" / "results" / "peers.json"
@@ -38,6 +38,8 @@ REQUIREMENTS = {
         "gymnasium==1.4.0",
         "ale-py==0.12.1",
         "opencv-python-headless",
+        "box2d==2.3.10",
+        "mujoco==3.8.1",
     ],
     "rllib": [TORCH, "ray[rllib]==2.60.0", "ale-py==0.12.1", OPENCV],
     "tianshou": [TORCH, "tianshou==2.0.1", "envpool==1.2.5", "numpy==2.2.6", "ale-py==0.12.1", OPENCV],
@@ -47,83 +49,17 @@ OURS = ("hogwild", "emulator")  # run in this virtual environment
 LATEST_START = 300  # seconds until a library has to have begun to learn
 
 
-@dataclass(frozen=True)
-class Setting:
-    """One way to run one library."""
-
-    task: str  # what it is compared on
-    library: str  # its script is peer_<library>.py
-    what: str
-    network: str  # and what it sees
-    flags: str
-
-    @property
-    def name(self) -> str:
-        """What it is called in the results."""
-        return f"{self.library}: {self.what} ({self.network})"
-
-
-STANDARD = "--image-size 84 --image-width 84 --frame-stack 4 --no-layer-norm"
-SIGHT = {
-    "70×80, a3c": "",  # the defaults
-    "84×84, a3c": f"{STANDARD} --encoder a3c",
-    "84×84, Nature": f"{STANDARD} --encoder nature",
-    "84×84, Nature, LSTM": f"{STANDARD} --encoder nature --memory lstm",
-}
-
-
-def ours(task: str, what: str, network: str, flags: str) -> Setting:
-    """Hogwild on Pong."""
-    return Setting(task, "hogwild", what, network, f"{flags} {SIGHT[network]}")
-
-
-A3C, PPO, LSTM, CARTPOLE, CEILING = "a3c", "ppo", "lstm", "cartpole", "ceiling"
-DEFAULT, SMALL, NATURE, RECURRENT = SIGHT
-SINGLE = "--precision float32"
-SETTINGS = [
-    Setting(CEILING, "emulator", "two threads, 128 games", "84×84", ""),
-    Setting(CEILING, "emulator", "two threads, 128 games", "70×80", "--height 70 --width 80 --stack 2"),
-    ours(A3C, "A3C, as it comes", DEFAULT, "--objective a3c"),
-    ours(A3C, "A3C", SMALL, "--objective a3c"),
-    ours(A3C, "A3C", NATURE, "--objective a3c"),
-    ours(A3C, "A3C, float32", NATURE, f"--objective a3c {SINGLE}"),
-    Setting(A3C, "sb3", "A2C, as in its zoo: 16 games", NATURE, "--algorithm a2c --envs 16"),
-    Setting(A3C, "sb3", "A2C, at its best: 64 games", NATURE, "--algorithm a2c --envs 64"),
-    Setting(A3C, "rllib", "IMPALA, as it comes: 2 × 1 games", NATURE, "--algorithm impala --runners 2 --envs 1"),
-    Setting(A3C, "rllib", "IMPALA, at its best: 1 × 16 games", NATURE, "--algorithm impala --runners 1 --envs 16"),
-    Setting(A3C, "tianshou", "A2C on EnvPool: 16 games", NATURE, "--algorithm a2c --envs 16 --steps 80"),
-    Setting(A3C, "tianshou", "A2C on EnvPool, at its best: 64 games", NATURE, "--algorithm a2c --envs 64 --steps 1024"),
-    ours(PPO, "PPO, as it comes: 3 passes", DEFAULT, "--objective ppo"),
-    ours(PPO, "PPO, 4 passes", NATURE, "--objective ppo --epochs 4"),
-    ours(PPO, "PPO, 4 passes, float32", NATURE, f"--objective ppo --epochs 4 {SINGLE}"),
-    Setting(PPO, "sb3", "PPO, as in its zoo: 8 games", NATURE, "--algorithm ppo --envs 8"),
-    Setting(PPO, "sb3", "PPO, at its best: 32 games", NATURE, "--algorithm ppo --envs 32"),
-    Setting(PPO, "rllib", "APPO, as it comes: 2 × 1 games", NATURE, "--algorithm appo --runners 2 --envs 1"),
-    Setting(PPO, "rllib", "APPO, at its best: 1 × 16 games", NATURE, "--algorithm appo --runners 1 --envs 16"),
-    Setting(PPO, "tianshou", "PPO on EnvPool, its example: 10 games", NATURE, "--algorithm ppo --envs 10 --steps 1000"),
-    Setting(PPO, "tianshou", "PPO on EnvPool, at its best: 64 games", NATURE, "--algorithm ppo --envs 64 --steps 2048"),
-    Setting(PPO, "sample_factory", "APPO, as it comes: 8 × 1 games", NATURE, "--workers 8 --envs 1"),
-    Setting(PPO, "sample_factory", "APPO, at its best: 2 × 16, async", NATURE, "--workers 2 --envs 16 --asynchronous"),
-    ours(LSTM, "PPO, 4 passes", RECURRENT, "--objective ppo --epochs 4"),
-    Setting(LSTM, "sb3", "recurrent PPO, 4 passes: 16 games", RECURRENT, "--algorithm recurrent-ppo --envs 16"),
-    Setting(CARTPOLE, "hogwild", "A3C, as it comes", "64–64", "--env CartPole-v1"),
-    Setting(CARTPOLE, "hogwild", "A3C, at its best: 64 games", "64–64", "--env CartPole-v1 --envs 64"),
-    Setting(CARTPOLE, "sb3", "A2C, as in its zoo: 8 games", "64–64", "--env CartPole-v1 --envs 8"),
-    Setting(CARTPOLE, "sb3", "A2C, at its best: 64 games", "64–64", "--env CartPole-v1 --envs 64"),
-]
-
-
 def python_of(library: str) -> str:
     """The interpreter of a library's virtual environment, made if need be."""
     if library in OURS:
         return sys.executable
     folder = ROOT / ".peers" / library
-    done = folder / "installed"
-    if not done.exists():
+    done, wanted = folder / "installed", " ".join(REQUIREMENTS[library])
+    if not done.exists() or done.read_text() != wanted:
         print(f"installing {library} …", flush=True)
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
         subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", *REQUIREMENTS[library]], check=True)
-        done.touch()
+        done.write_text(wanted)
     return str(folder / "bin" / "python")
 
 
@@ -230,7 +166,7 @@ def plot(results: dict[str, Any], path: Path) -> None:
 
 def write_report(results: dict[str, Any]) -> None:
     """Tables and figure."""
-    for task in (A3C, PPO, LSTM, CARTPOLE, CEILING):
+    for task in TASKS:
         print(table(results, task))
         replace_table("peers.md", f"benchmarks/peers.py: {task}", table(results, task))
     print(ratios(results))
@@ -241,7 +177,7 @@ def write_report(results: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=sorted({s.library for s in SETTINGS}), default=[])
-    parser.add_argument("--task", choices=(A3C, PPO, LSTM, CARTPOLE, CEILING), help="only what is compared on this")
+    parser.add_argument("--task", choices=TASKS, nargs="+", default=TASKS, help="only what is compared on this")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--warm-up", type=float, default=6)
@@ -249,7 +185,7 @@ def main() -> None:
     given = parser.parse_args()
     results: dict[str, Any] = json.loads(OUTPUT.read_text())["results"] if OUTPUT.exists() else {}
     chosen = [s for s in SETTINGS if not given.only or s.library in given.only]
-    chosen = [] if given.report else [s for s in chosen if given.task in (None, s.task)]
+    chosen = [] if given.report else [s for s in chosen if s.task in given.task]
     for library in dict.fromkeys(s.library for s in chosen):
         python_of(library)
     for setting in chosen:

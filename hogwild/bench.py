@@ -14,9 +14,9 @@ import psutil
 
 from hogwild.config.settings import Settings, of_worker
 from hogwild.engines.processes import ProcessEngine, worker_environment
-from hogwild.envs.batch import EnvBatch
 from hogwild.envs.ids import plan_env
 from hogwild.envs.make import make_batch
+from hogwild.policies.spec import PolicySpec
 from hogwild.report import Report
 from hogwild.resolve import Resolved, resolve
 from hogwild.session import Session
@@ -208,30 +208,41 @@ class BareEnvironments:
             process.join()
 
 
-def random_actions(batch: EnvBatch, random: np.random.Generator) -> np.ndarray:
-    """Actions as a policy would give them that knows nothing."""
-    spec = batch.spec
-    if spec.is_choice:
-        return random.integers(spec.num_actions, size=batch.num_envs)
+def random_actions(spec: PolicySpec, observations: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Actions as a policy would give them that knows nothing but what is forbidden.
+
+    >>> from hogwild.policies.spec import choice
+    >>> random_actions(PolicySpec((4,), "float32", choice(1)), np.zeros((3, 4)), np.random.default_rng(0)).tolist()
+    [0, 0, 0]
+    """
+    count = len(observations)
+    allowed = observations[:, -spec.mask_size :] > 0 if spec.mask_size else None
     columns: list[np.ndarray] = []
+    at = 0
     for part in spec.actions:
         if part.kind == "numbers":
-            columns.append(random.uniform(-1.0, 1.0, (batch.num_envs, part.size)))
+            columns.append(random.uniform(-1.0, 1.0, (count, part.size)))
+        elif part.kind == "switches":
+            columns.append(random.integers(2, size=(count, part.size)))
         else:
-            wide, most = (1, part.size) if part.kind == "choice" else (part.size, 2)
-            columns.append(random.integers(most, size=(batch.num_envs, wide)))
-    return np.concatenate(columns, axis=1).astype(spec.action_dtype)
+            wish = random.random((count, part.size))
+            if allowed is not None:
+                wish *= allowed[:, at : at + part.size]
+                at += part.size
+            columns.append(wish.argmax(axis=1)[:, None])
+    drawn = np.concatenate(columns, axis=1).astype(spec.action_dtype)
+    return drawn[:, 0] if spec.is_choice else drawn
 
 
 def _step_bare(settings: Settings, rank: int, pipe: Connection) -> None:
     batch = make_batch(plan_env(settings), settings.environment, of_worker(settings.environment.envs, rank))
-    batch.reset(list(range(batch.num_envs)))
+    seen = batch.reset(list(range(batch.num_envs)))
     random = np.random.default_rng(rank)
     pipe.send("ready")
     while True:
         seconds = pipe.recv()
         steps, started = 0, time.perf_counter()
         while time.perf_counter() - started < seconds:
-            batch.step(random_actions(batch, random))
+            seen = batch.step(random_actions(batch.spec, seen, random)).observations
             steps += batch.num_envs
         pipe.send(steps / (time.perf_counter() - started))

@@ -1,5 +1,6 @@
 """How good an agent is: whole games, raw scores, under the preprocessing it was trained with."""
 
+import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -64,7 +65,8 @@ def evaluate(
     quota = np.full(envs, episodes // envs)
     quota[: episodes % envs] += 1
     seeds = worker_seeds(seed, EVALUATION_SEEDS, 0, envs + 1)
-    batch = make_batch(agent.plan.of_whole_games(), agent.settings.environment, envs, threads=available_cores())
+    played = dataclasses.replace(agent.settings.environment, backend="gymnasium")  # the original, whatever trained it
+    batch = make_batch(agent.plan.of_whole_games(), played, envs, threads=available_cores())
     batch.load_carried(agent.carried)
     player = Player(agent, envs, greedy, epsilon, seeds[0])
     returns: list[list[float]] = [[] for _ in range(envs)]

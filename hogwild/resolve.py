@@ -8,6 +8,7 @@ from typing import Any
 
 from hogwild.config.settings import Settings, setting_groups
 from hogwild.config.suggest import unknown
+from hogwild.envs.envpool_batch import require_in_envpool
 from hogwild.envs.ids import EnvPlan, plan_env
 from hogwild.envs.make import layout_of, solved_at
 from hogwild.errors import UsageError
@@ -193,13 +194,13 @@ def family_and_game(settings: Settings) -> tuple[str, str]:
     """The names under which an environment may have defaults: of all that are like it, and of its own.
 
     >>> family_and_game(Settings(env="CartPole-v1")), family_and_game(Settings(env="pong"))
-    (('vectors', 'cartpole-v1'), ('atari', 'pong'))
+    (('vectors', 'cartpole'), ('atari', 'pong'))
     """
     plan = plan_env(settings)
     if plan.is_atari:
         return "atari", plan.rom
     spec = _spec_of(plan, settings)
-    game = plan.id.rpartition(":")[2].rpartition("/")[2].lower()
+    game = plan.id.rpartition(":")[2].rpartition("/")[2].partition("-")[0].lower()  # minigrid, of MiniGrid-Empty-5x5-v0
     if spec.is_image:
         return "pictures", game
     return ("control" if any(part.kind == "numbers" for part in spec.actions) else "vectors"), game
@@ -208,6 +209,8 @@ def family_and_game(settings: Settings) -> tuple[str, str]:
 def resolve(settings: Settings) -> Resolved:
     """Fill in what was left open, and refuse what makes no sense; every complaint at once."""
     plan = plan_env(settings)
+    if settings.environment.backend == "envpool":
+        require_in_envpool(plan)
     complaints = problems(settings)
     if complaints:
         raise UsageError("\n".join(complaints))

@@ -1,7 +1,7 @@
 """Settings that make no sense, each in a sentence that says what would."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from hogwild.config.settings import ExecutionSettings, PolicySettings, Settings
 from hogwild.config.suggest import unknown
@@ -35,6 +35,7 @@ EXCHANGE_ONLY = {
     "when_stale": ("trajectories",),
     "max_lag": ("weights", "gradients", "trajectories"),
 }
+OBJECTIVE_ONLY = {"ppo": ("epochs", "clip", "value_clip", "max_kl"), "vtrace": ("rho_max", "c_max")}
 # Where somebody else learns for all workers, it has one value for all of them.
 ONE_FOR_ALL = {
     "gradients": ("learning_rate",),
@@ -73,6 +74,24 @@ def doubts(settings: Settings) -> list[str]:
         for name, values in settings.flat().items()
         if isinstance(values, tuple) and len(values) > workers
     ]
+
+
+def idle(names: Iterable[str], settings: Settings) -> list[str]:
+    """Which of these settings, chosen by hand, change nothing beside the others.
+
+    >>> idle(["clip", "entropy"], Settings().update(objective="a3c"))
+    ['--clip: does nothing with --objective a3c.']
+    """
+    objective, policy = settings.objective.objective, settings.policy
+    found = {}
+    for owner, owned in OBJECTIVE_ONLY.items():
+        if objective in OBJECTIVES and objective != owner:
+            found |= dict.fromkeys(owned, f"--objective {objective}")
+    if policy.memory == "none":
+        found["memory_size"] = "--memory none"
+    if policy.policy_class:
+        found |= dict.fromkeys(("encoder", "encoder_size", "layer_norm", "memory", "split"), "--policy-class")
+    return [f"--{name.replace('_', '-')}: does nothing with {found[name]}." for name in names if name in found]
 
 
 def _names(settings: Settings) -> Iterator[str]:

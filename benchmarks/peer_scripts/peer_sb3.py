@@ -1,4 +1,4 @@
-"""Stable-Baselines3: A2C and PPO on Pong with the standard wrappers, or A2C on CartPole."""
+"""Stable-Baselines3: A2C and PPO on Pong with the standard wrappers, or on environments that are vectors."""
 
 import argparse
 from typing import Any
@@ -10,7 +10,7 @@ from sb3_contrib import RecurrentPPO
 from stable_baselines3 import A2C, PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_atari_env, make_vec_env
-from stable_baselines3.common.vec_env import SubprocVecEnv, VecFrameStack
+from stable_baselines3.common.vec_env import SubprocVecEnv, VecFrameStack, VecNormalize
 
 gymnasium.register_envs(ale_py)
 
@@ -35,11 +35,20 @@ def main() -> None:
     parser.add_argument("--env", default="PongNoFrameskip-v4")
     parser.add_argument("--envs", type=int, default=16)
     parser.add_argument("--subprocesses", action="store_true")
+    parser.add_argument("--normalise", action="store_true", help="vectors: observations and rewards")
+    parser.add_argument("--steps", type=int, default=2048, help="vectors, PPO: of each game in a rollout")
+    parser.add_argument("--passes", type=int, default=10, help="vectors, PPO: over each rollout")
     given = parser.parse_args()
     vector: dict[str, Any] = {"vec_env_cls": SubprocVecEnv} if given.subprocesses else {}
     count = Count(Meter(given.seconds, given.warm_up))
-    if given.env == "CartPole-v1":
-        model = A2C("MlpPolicy", make_vec_env(given.env, n_envs=given.envs, seed=0, **vector), device="cpu")
+    if "NoFrameskip" not in given.env:
+        vectors = make_vec_env(given.env, n_envs=given.envs, seed=0, **vector)
+        if given.normalise:
+            vectors = VecNormalize(vectors)
+        if given.algorithm == "a2c":
+            model = A2C("MlpPolicy", vectors, device="cpu")
+        else:
+            model = PPO("MlpPolicy", vectors, device="cpu", n_steps=given.steps, n_epochs=given.passes, batch_size=64)
     else:
         envs = VecFrameStack(make_atari_env(given.env, n_envs=given.envs, seed=0, **vector), n_stack=4)
         if given.algorithm == "a2c":  # the settings of its zoo of trained agents

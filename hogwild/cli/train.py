@@ -25,7 +25,7 @@ from hogwild.config.settings import (
 from hogwild.errors import HogwildError, UsageError
 from hogwild.policies.spec import encoder_kind
 from hogwild.resolve import Layers, Resolved, is_open, layers, merge, resolve
-from hogwild.validate import doubts
+from hogwild.validate import doubts, idle
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,13 @@ class Train:
 def main(arguments: list[str]) -> int:
     """Train."""
     given, base = read_arguments(arguments)
+    chosen = typed(arguments, Settings().flat())
+    for words in idle(chosen, given.settings()):
+        print(f"hogwild: {words}", file=sys.stderr)
     if given.dry_run:
         print_plan(resolve(given.settings()), given, base)
         return 0
-    if is_open(base, "envs") and "envs" not in typed(arguments, Settings().flat()):
+    if is_open(base, "envs") and "envs" not in chosen:
         given = fitted(given)
     with tensorboard(given.run.runs, given.tensorboard):
         return train_seeds(given) if given.seeds != 1 else train_once(given)

@@ -61,6 +61,8 @@ class EnvSettings:
     """Rewards below this, once scaled, count as this for learning; reported returns stay raw (None: never)."""
     action_bounds: Literal["rescale", "clip"] = "rescale"
     """Actions that are numbers: -1 and 1 mean an environment's own bounds, or numbers are only clipped to these."""
+    backend: Literal["gymnasium", "envpool"] = "gymnasium"
+    """Who steps environments other than Atari in training: Gymnasium, or, faster, EnvPool for those that it has."""
     normalise_steps: int = 10_000
     """Steps of the first play from which means and deviations are estimated."""
 
@@ -88,7 +90,7 @@ class PolicySettings:
     dropout: float = 0.0
     """Share of features dropped in training; one mask lasts for a rollout, so that acting and learning agree."""
     split: bool = False
-    """Separate last layers for actor and critic instead of one shared."""
+    """Separate last layers for actor and critic instead of one shared; of a mlp without memory, separate networks."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Numbers that the encoder computes with; weights, memory, heads and optimizer are always float32 ('auto':
     bfloat16 for pictures on a processor that has it, but never on the `inline` engine, which is to be repeatable)."""
@@ -131,8 +133,7 @@ class ObjectiveSettings:
     entropy_final: float = 1.0
     """Fraction of the entropy weight left when the schedule ends."""
     persistence: tuple[float, ...] = (0.0,)
-    """Exploring that lasts: the chance that a step is decided by the same random draw as the one before. So high in the
-    last environment of a worker, 0 in the first, and between in those between."""
+    """Chance that a step shares its draw with the one before: this in a worker's last environment, 0 in its first."""
     persistence_final: float = 1.0
     """Fraction of the persistence left when the schedule ends."""
     value_coef: tuple[float, ...] = (0.5,)
@@ -246,8 +247,7 @@ class RunSettings:
     track: Literal["none", "wandb", "mlflow", "trackio"] = "none"
     """Send metrics to this tracker of experiments, too; each is an extra, as in pip install 'hogwild[wandb]'."""
     detailed_logs: bool = False
-    """For TensorBoard: inputs as pictures, histograms of weights, gradients, activations and optimizer statistics, and
-    the policy's graph."""
+    """For TensorBoard: pictures of inputs, histograms of weights, gradients, activations and statistics, the graph."""
     hooks: str = ""
     """Code of your own that training calls, my_module:MyHooks: a class like hogwild.Hooks."""
     record_inputs: int = 0

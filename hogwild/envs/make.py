@@ -7,12 +7,14 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 
 import hogwild.envs.probes  # noqa: F401  (registers the probe environments)
 from hogwild.config.settings import EnvSettings
 from hogwild.envs.atari import AtariBatch
 from hogwild.envs.atari_game import AtariGame
 from hogwild.envs.batch import EnvBatch
+from hogwild.envs.envpool_batch import EnvPoolBatch
 from hogwild.envs.gymnasium_batch import GymnasiumBatch, guarded
 from hogwild.envs.ids import EnvPlan
 from hogwild.envs.layout import Layout, read_layout
@@ -27,10 +29,13 @@ WITHOUT_A_WINDOW = {
 
 
 def make_batch(plan: EnvPlan, settings: EnvSettings, num_envs: int, threads: int = 1) -> EnvBatch:
-    """A batch of environments: stepped in C++ where that is possible, else through Gymnasium."""
+    """A batch of environments: Atari stepped in C++ where that is possible, others by the backend that was chosen."""
     if plan.is_atari and steps_in_cpp(plan):
         assert plan.protocol is not None
         return AtariBatch(plan.rom, plan.protocol, num_envs, settings.picture, settings.frame_stack, threads)
+    if settings.backend == "envpool":
+        layout = layout_of(plan, settings)
+        return EnvPoolBatch(plan.id, layout, num_envs, threads, _registered(plan).max_episode_steps)
     rescale = settings.action_bounds == "rescale"
     return GymnasiumBatch(plan.id, lambda: make_one(plan, settings), num_envs, rescale)
 
@@ -88,5 +93,10 @@ def solved_at(plan: EnvPlan) -> float | None:
     """The mean return at which an environment counts as solved, where there is an agreed one."""
     if plan.is_atari:
         return {"pong": 18.5, "freeway": 30.0, "boxing": 95.0}.get(plan.rom)
-    threshold = gymnasium.spec(plan.id.split(":")[-1]).reward_threshold  # its module is loaded by now
+    threshold = _registered(plan).reward_threshold
     return float(threshold) if threshold is not None else None
+
+
+def _registered(plan: EnvPlan) -> EnvSpec:
+    """What an environment was registered with; one of its kind has been made before, so that its module is loaded."""
+    return gymnasium.spec(plan.id.rpartition(":")[2])

@@ -82,24 +82,40 @@ class Convolutions(nn.Module):
 
 
 class MLP(nn.Module):
-    """Tanh layers over the flattened observation, normalised first if it is to be."""
+    """Tanh layers over the flattened observation, normalised first if it is to be.
+
+    With `towers` there are two networks, which share nothing but the normaliser; features of the second follow those
+    of the first.
+    """
 
     def __init__(
-        self, shape: Sequence[int], widths: Sequence[int], layer_norm: bool = False, normalise: bool = False
+        self,
+        shape: Sequence[int],
+        widths: Sequence[int],
+        layer_norm: bool = False,
+        normalise: bool = False,
+        towers: bool = False,
     ) -> None:
         super().__init__()
         inputs = math.prod(shape)
         self.normaliser = VectorNormaliser(inputs) if normalise else nn.Identity()
-        modules: list[nn.Module] = []
-        for width in widths:
-            modules += [nn.Linear(inputs, width), *([nn.LayerNorm(width)] if layer_norm else []), nn.Tanh()]
-            inputs = width
-        self.layers = nn.Sequential(*modules)
-        self.outputs = inputs
+        self.layers = _tanh_layers(inputs, widths, layer_norm)
+        self.second = _tanh_layers(inputs, widths, layer_norm) if towers else None
+        self.outputs = widths[-1] * (1 + towers)
 
     def forward(self, observations: Tensor) -> Tensor:
         """Features [B, outputs] of observations [B, …]."""
-        return self.layers(self.normaliser(observations.flatten(1).float()))  # type: ignore[no-any-return]
+        seen = self.normaliser(observations.flatten(1).float())
+        features: Tensor = self.layers(seen)
+        return features if self.second is None else torch.cat([features, self.second(seen)], dim=1)
+
+
+def _tanh_layers(inputs: int, widths: Sequence[int], layer_norm: bool) -> nn.Sequential:
+    modules: list[nn.Module] = []
+    for width in widths:
+        modules += [nn.Linear(inputs, width), *([nn.LayerNorm(width)] if layer_norm else []), nn.Tanh()]
+        inputs = width
+    return nn.Sequential(*modules)
 
 
 class Joined(nn.Module):
@@ -180,8 +196,10 @@ def make_encoder(
     scale: float = 255.0,
     layer_norm: bool = False,
     normalise: bool = False,
+    towers: bool = False,
 ) -> Convolutions | MLP | Own:
-    """Encoder by its name in the settings; `last` is the width of its last layer, 0 leaves that layer out.
+    """Encoder by its name in the settings; `last` is the width of its last layer, 0 leaves that layer out. With
+    `towers` an mlp is two networks.
 
     >>> make_encoder("a3c", (4, 84, 84), last=256).outputs
     256
@@ -189,7 +207,7 @@ def make_encoder(
     if is_own(kind):
         return Own(kind, shape, scale, normalise)
     if kind == "mlp":
-        return MLP(shape, [last, last] if last else [64], layer_norm, normalise)
+        return MLP(shape, [last, last] if last else [64], layer_norm, normalise, towers)
     layers, shaped = _CONVOLUTIONS[kind]
     return Convolutions(shape, layers, scale=scale, features=last, layer_norm=layer_norm, **shaped)
 

@@ -40,18 +40,21 @@ class Policy(nn.Module):
     def __init__(self, spec: PolicySpec, settings: PolicySettings) -> None:
         super().__init__()
         self.spec = spec
-        self.split = settings.split
         self.normalise = settings.normalise
         self.reads_bfloat16 = settings.precision == "bfloat16"
         kind = encoder_kind(spec, settings)
         last = settings.encoder_size or LAST_LAYER.get(kind, 0)
-        trunk_last = 0 if settings.split else last
-        self.encoder = _make_encoder(spec, kind, trunk_last, settings)
+        # Vectors cost little to read twice, so actor and critic can each have a network of their own.
+        self.towers = settings.split and kind == "mlp" and settings.memory == "none" and not spec.packed
+        self.split = settings.split and not self.towers
+        self.encoder = _make_encoder(spec, kind, 0 if self.split else last, settings, self.towers)
         self.memory = make_memory(settings.memory, self.encoder.outputs, settings.memory_size)
         self.dropout = settings.dropout
         self.rewards = RewardNormaliser() if settings.normalise_rewards else None
         features = self.memory.outputs
-        if settings.split:
+        if self.towers:
+            features //= 2
+        elif self.split:
             width = last or 256
             self.actor_layer = nn.Linear(features, width)
             self.critic_layer = nn.Linear(features, width)
@@ -59,7 +62,7 @@ class Policy(nn.Module):
         self.actions = make_distribution(spec, settings.squash)
         self.actor = ActorHead(features, spec, settings)
         self.critic = nn.Linear(features, 1)
-        layers = [*_ours(self.encoder), *([self.actor_layer, self.critic_layer] if settings.split else [])]
+        layers = [*_ours(self.encoder), *([self.actor_layer, self.critic_layer] if self.split else [])]
         initialise(layers, self.memory, self.actor, self.critic, settings.initialisation)
 
     def initial_state(self, n: int) -> Tensor:
@@ -96,7 +99,9 @@ class Policy(nn.Module):
             features = features * mask
         features, carried = self.memory(features, carried, first)
         state = torch.cat([carried, mask], dim=1) if self.dropout else carried
-        if self.split:
+        if self.towers:
+            for_actor, for_critic = features.chunk(2, dim=-1)
+        elif self.split:
             for_actor, for_critic = self.actor_layer(features).relu(), self.critic_layer(features).relu()
         else:
             for_actor = for_critic = features
@@ -122,13 +127,14 @@ class Policy(nn.Module):
         return found
 
 
-def _make_encoder(spec: PolicySpec, kind: str, last: int, settings: PolicySettings) -> Encoder:
+def _make_encoder(spec: PolicySpec, kind: str, last: int, settings: PolicySettings, towers: bool) -> Encoder:
     normalise = settings.normalise in ("frozen", "running")
     if spec.packed:
         return Joined(spec.packed, kind, last, settings.layer_norm, normalise)
     (part,) = spec.parts
+    layer_norm = settings.layer_norm
     return make_encoder(
-        kind, part.shape, last=last, scale=part.scale, layer_norm=settings.layer_norm, normalise=normalise
+        kind, part.shape, last=last, scale=part.scale, layer_norm=layer_norm, normalise=normalise, towers=towers
     )
 
 

@@ -72,13 +72,23 @@ def test_a_new_policy_is_close_to_random() -> None:
     assert (out.parameters.exp() - 1 / 3).abs().max().item() < 0.02
 
 
-def test_split_actor_and_critic_share_only_the_trunk() -> None:
-    policy = make_policy(split=True)
+def without_value(policy: Policy) -> set[str]:
+    """Modules on which a policy's values do not depend."""
     out = policy(torch.randn(1, 4, 4), policy.initial_state(4), torch.zeros(1, 4, dtype=torch.bool))
-    names = [n for n, _ in policy.named_parameters()]
     gradients = torch.autograd.grad(out.value.sum(), list(policy.parameters()), allow_unused=True)
-    untouched = {n for n, g in zip(names, gradients, strict=True) if g is None}
-    assert untouched == {"actor_layer.weight", "actor_layer.bias", "actor.weight", "actor.bias"}
+    names = [name for name, _ in policy.named_parameters()]
+    changing = [g is not None and bool(g.any()) for g in gradients]
+    return {name.rpartition(".")[0] for name, does in zip(names, changing, strict=True) if not does}
+
+
+def test_split_actor_and_critic_share_only_the_trunk() -> None:
+    assert without_value(make_policy(split=True, memory="gru", memory_size=8)) == {"actor_layer", "actor"}
+
+
+def test_split_actor_and_critic_of_vectors_share_nothing_but_the_normaliser() -> None:
+    policy = make_policy(split=True, normalise="running")
+    assert without_value(policy) == {"encoder.layers.0", "encoder.layers.2", "actor"}
+    assert [n for n, _ in policy.named_modules() if n.endswith("normaliser")] == ["encoder.normaliser"]
 
 
 def test_batches_larger_than_a_chunk_are_encoded_the_same() -> None:
