@@ -7,8 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hogwild.envs.batch import EnvBatch, Step
+from hogwild.envs.batch import EnvBatch, Fault, Step
 from hogwild.envs.rewards import Rewards
+from hogwild.faults.pulse import no_pulse
 from hogwild.maths.persistence import hold, spread
 from hogwild.policies.policy import Policy
 from hogwild.rollout import Played, Rollout
@@ -64,8 +65,10 @@ class Actor:
         self.returns = np.zeros(n)  # raw, of the games under way
         self.lengths = np.zeros(n, dtype=np.int64)
         self.episodes: list[tuple[float, int]] = []
+        self.faults: list[Fault] = []  # since somebody asked
         self.env_seconds = 0.0
         self.act_seconds = 0.0
+        self.heart = no_pulse()
         self.onlooker: Onlooker | None = None
         self.parameters: Tensor  # of the last step, for the onlooker
 
@@ -94,7 +97,9 @@ class Actor:
             for t in range(self.steps):
                 actions = self._act(t, uniform[t])
                 before = time.perf_counter()
+                self.heart.begin()
                 step = self.batch.step(self.policy.actions.played(actions).cpu().numpy())
+                self.heart.end()
                 env_seconds += time.perf_counter() - before
                 self._record(t, step)
                 if is_watched:
@@ -153,6 +158,10 @@ class Actor:
             self._value_final(t, step)
 
     def _end_games(self, step: Step) -> None:
+        for fault in step.faults:
+            self.faults.append(fault)
+            self.returns[fault.index] = 0.0
+            self.lengths[fault.index] = 0
         for index in np.flatnonzero(step.game_over):
             self.episodes.append((float(self.returns[index]), int(self.lengths[index])))
             self.returns[index] = 0.0

@@ -13,7 +13,8 @@ import numpy as np
 import psutil
 
 from hogwild.config.settings import Settings, of_worker
-from hogwild.engines.processes import ProcessEngine, worker_environment
+from hogwild.engines.processes import ProcessEngine
+from hogwild.engines.spawning import worker_environment
 from hogwild.envs.ids import plan_env
 from hogwild.envs.make import make_batch
 from hogwild.policies.spec import PolicySpec

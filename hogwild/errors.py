@@ -1,5 +1,6 @@
 """What can go wrong, by name. Each error carries the exit code that the command line ends with."""
 
+import signal
 from typing import Self
 
 
@@ -51,3 +52,18 @@ class CheckpointError(RunFolderError):
 
 class NewerFormat(CheckpointError):
     """A checkpoint was made by a newer Hogwild."""
+
+
+def exit_words(code: int | None) -> str:
+    """How a process ended, in words.
+
+    >>> exit_words(-11), exit_words(3)
+    ('killed by SIGSEGV', 'exit code 3')
+    """
+    if code is None or code >= 0:
+        return f"exit code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    return f"killed by {name}" + (", perhaps because memory ran out" if name == "SIGKILL" else "")

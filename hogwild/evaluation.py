@@ -12,6 +12,7 @@ import torch
 
 from hogwild.agent import Agent
 from hogwild.envs.make import make_batch
+from hogwild.errors import EnvironmentFailed
 from hogwild.machine import available_cores
 from hogwild.maths.statistics import mean_with_interval
 from hogwild.threads import one_torch_thread
@@ -75,6 +76,8 @@ def evaluate(
     observations, first = batch.reset(seeds[1:]), np.ones(envs, dtype=bool)
     while any(len(returns[i]) < quota[i] for i in range(envs)):
         step = batch.step(player.act(observations, first))
+        if step.faults:
+            raise EnvironmentFailed(step.faults[0].what)
         observations, first = step.observations, step.terminated | step.truncated
         score += step.rewards
         length += 1

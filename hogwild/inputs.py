@@ -20,6 +20,7 @@ class InputRecorder:
         self.folder, self.rank, self.left = folder, rank, updates
         self.rollouts = 0
         self.written = 0
+        self.bad_left = 3
 
     def take(self, rollout: Rollout, minibatch: Any, number: int, step: int) -> None:
         """Keep the `number`th update of a rollout, and with the first one the rollout itself."""
@@ -35,6 +36,16 @@ class InputRecorder:
         tensors = {name: value for name, value in vars(minibatch).items() if isinstance(value, Tensor)}
         about = {"step": step, "rollout": f"rollout-{self.rank}-{self.rollouts:04d}", "number": number}
         self._write(f"update-{self.rank}-{self.written:04d}", tensors, about)
+
+    def take_bad(self, rollout: Rollout, minibatch: Any, number: int, step: int) -> None:
+        """Keep an update that was not finite, if it is one of the first."""
+        if self.bad_left and (number or not self.left):
+            self.bad_left -= 1
+            self.left += 1
+            if number:  # its rollout may not have been kept
+                self.rollouts += 1
+                self._write(f"rollout-{self.rank}-{self.rollouts:04d}", rollout.tensors(), {"played": []})
+            self.take(rollout, minibatch, number, step)
 
     def _write(self, name: str, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
         kept = {key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}

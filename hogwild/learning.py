@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from hogwild.config.settings import Settings, of_worker
-from hogwild.errors import NotFinite
 from hogwild.maths.schedules import linear
 from hogwild.objectives import Objective
 from hogwild.optimizers import Optimizer, make_optimizer
@@ -28,6 +27,7 @@ class Gradients:
     metrics: dict[str, float] = field(default_factory=dict)
     stop: bool = False  # the objective has had enough of this rollout
     first: bool = True  # of this rollout: what is decided of it holds for those that follow
+    is_finite: bool = True  # or nothing is to be learned from it but that its steps were played
 
 
 class Recorder(Protocol):
@@ -35,6 +35,10 @@ class Recorder(Protocol):
 
     def take(self, rollout: Rollout, minibatch: Any, number: int, step: int) -> None:
         """The `number`th update of a rollout is about to be computed."""
+        ...
+
+    def take_bad(self, rollout: Rollout, minibatch: Any, number: int, step: int) -> None:
+        """The `number`th update of a rollout was not finite."""
         ...
 
 
@@ -84,7 +88,8 @@ class GradientComputer:
             view.copy_(gradient)
         norm = clip_(self.flat, self.max_norm)
         if not math.isfinite(norm):
-            raise NotFinite(f"The gradient is not finite at step {step:,}. Try a smaller --learning-rate.")
+            self.flat.zero_()
+            return Gradients(self.flat, steps, played, {}, stop=False, first=first, is_finite=False)
         metrics["gradient/norm"] = norm
         if self.max_norm:
             metrics["gradient/clipped"] = float(norm > self.max_norm)

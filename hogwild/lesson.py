@@ -24,6 +24,8 @@ def learn(
             computer.recorder.take(rollout, minibatch, number, step)
         with door.clock.of("learning"):
             gradients = computer.compute(minibatch, step, 0 if number else steps, rollout.played, not number)
+        if not gradients.is_finite and computer.recorder is not None:
+            computer.recorder.take_bad(rollout, minibatch, number, step)
         news.take(gradients.metrics)
         if computer.hooks is not None:
             with door.clock.of("hooks"):

@@ -1,11 +1,14 @@
 """What this process may use of the computer it is on."""
 
+import importlib.metadata
 import math
 import os
+import platform
 from pathlib import Path
 
 CONTROL_GROUPS, MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 PROCESSOR = Path("/proc/cpuinfo")
+PACKAGES = ("hogwild", "torch", "numpy", "gymnasium", "ale-py", "safetensors")
 
 
 def available_cores() -> int:
@@ -65,3 +68,14 @@ def _lines(path: Path) -> list[str]:
         return path.read_text(encoding="utf-8").splitlines()
     except OSError:
         return []
+
+
+def versions() -> dict[str, str]:
+    """Versions of everything that a result may hang on."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

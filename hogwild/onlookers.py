@@ -36,5 +36,5 @@ class Onlookers:
     def _hooks(self) -> Caller | None:
         return Caller(self.hooks) if self.hooks else None
 
-    def _recorder(self, rank: int) -> InputRecorder | None:
-        return InputRecorder(self.folder / "inputs", rank, self.record_inputs) if self.record_inputs else None
+    def _recorder(self, rank: int) -> InputRecorder:
+        return InputRecorder(self.folder / "inputs", rank, self.record_inputs)

@@ -5,6 +5,7 @@ import time
 from collections import deque
 from typing import Any
 
+from hogwild.faults.events import LOST
 from hogwild.report import LAG_NAMES, Episode, Report
 
 RECENT = 100  # episodes
@@ -18,6 +19,7 @@ class Progress:
         self.steps = 0
         self.updates = 0
         self.episodes = 0
+        self.lost = 0  # episodes, to faults of their environments
         self.best = -math.inf
         self.recent: deque[Episode] = deque(maxlen=RECENT)
         self.seconds_before = 0.0  # of this run's earlier sessions
@@ -51,6 +53,7 @@ class Progress:
         self.episodes += len(finished)
         self.recent.extend(finished)
         self.best = max([self.best, *(e.episode_return for e in finished)])
+        self.lost += sum(event.kind == LOST for event in report.events)
         report.episodes = []
         self.interval.add(report)
         return finished
@@ -68,6 +71,8 @@ class Progress:
             "speed/updates_per_second": (self.updates - self.row_updates) / passed,
             "episode/count": self.episodes,
         }
+        if self.lost:
+            row["episode/lost"] = self.lost
         if self.recent:
             row["episode/return_mean"] = self.return_mean
             row["episode/return_best"] = self.best

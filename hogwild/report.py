@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
+from hogwild.faults.events import Event
+
 LAG_BUCKETS = (0, 1, 2, 4, 8, 16, 32)  # largest lag of each; what is larger comes last
 LAG_NAMES = ("0", "1", "2", "3-4", "5-8", "9-16", "17-32", "more")
 
@@ -50,6 +52,7 @@ class Report:
     largest: dict[str, float] = field(default_factory=dict)
     lags: dict[int, int] = field(default_factory=dict)  # applied rollouts by the bucket of their lag
     episodes: list[tuple[float, int]] = field(default_factory=list)  # raw return, length
+    events: list[Event] = field(default_factory=list)
 
     def take(self, metrics: Mapping[str, float]) -> None:
         """Take in what one update or one rollout reports; values that are not numbers are left out.
@@ -91,6 +94,7 @@ class Report:
         for bucket, count in other.lags.items():
             self.lags[bucket] = self.lags.get(bucket, 0) + count
         self.episodes.extend(other.episodes)
+        self.events.extend(other.events)
 
     def mean(self, name: str) -> float:
         """Mean of a metric over the rollouts, or not-a-number if nothing was reported."""

@@ -15,9 +15,11 @@ from hogwild.engines.engine import Engine
 from hogwild.engines.inline import InlineEngine
 from hogwild.engines.processes import ProcessEngine
 from hogwild.engines.threads import ThreadEngine
+from hogwild.envs.env_state import Unrepeatable
 from hogwild.errors import CheckpointError, UsageError
 from hogwild.exchanges.make import make_shared
-from hogwild.exchanges.shared import DISCARDED, DROPPED, STEPS, STOP, VERSION
+from hogwild.exchanges.shared import DISCARDED, DROPPED, SKIPPED, STEPS, STOP, VERSION
+from hogwild.faults.keeper import Keeper
 from hogwild.onlookers import Onlookers
 from hogwild.policies.flat import FlatLayout
 from hogwild.policies.make import make_policy
@@ -57,7 +59,8 @@ class Session:
         onlookers = self.onlookers
         if onlookers is not None and self.incarnation:  # a resumed run keeps the inputs that it has
             onlookers = replace(onlookers, record_inputs=0)
-        crew = Crew(self.settings, self.shared, self.incarnation, carried, tape, onlookers)
+        keeper = None if onlookers is None else Keeper(self.settings, onlookers.folder)
+        crew = Crew(self.settings, self.shared, self.incarnation, carried, tape, onlookers, keeper)
         return ENGINES[self.settings.execution.engine](crew)
 
     def counts(self) -> tuple[int, int]:
@@ -68,8 +71,10 @@ class Session:
         """What was thrown away so far, if the settings allow that anything is."""
         execution = self.settings.execution
         losses: dict[str, float] = {}
-        if execution.when_full != "block":
-            losses["async/dropped"] = self.shared.counter(DROPPED)
+        if (dropped := self.shared.counter(DROPPED)) or execution.when_full != "block":
+            losses["async/dropped"] = dropped
+        if skipped := self.shared.counter(SKIPPED):
+            losses["async/skipped"] = skipped
         if execution.max_lag:
             losses["async/discarded"] = self.shared.counter(DISCARDED)
         return losses
@@ -106,6 +111,8 @@ class Session:
         tensors = self.shared.tensors()
         for old_name, array in checkpoint.learner.items():
             name = RENAMED.get(old_name, old_name)
+            if name == "counters":  # of which older versions had fewer
+                array = np.pad(array, (0, max(0, len(tensors[name]) - len(array))))
             if name not in tensors or tuple(tensors[name].shape) != array.shape:
                 raise CheckpointError(
                     f"The checkpoint's {name} has shape {array.shape}, and these settings need "
@@ -122,10 +129,20 @@ class Session:
         """Whether the loaded checkpoint puts workers back into the middle of their games."""
         return self._saved_engine is not None
 
-    def restore_workers(self) -> None:
-        """Put workers back into the middle of their games, where the engine and the environments allow it."""
-        if self._saved_engine is not None:
+    def start(self) -> str:
+        """Start the engine, and put workers back into the middle of their games, where the engine and the environments
+        allow it; answers what went wrong with that."""
+        self.engine.start()
+        if self._saved_engine is None:
+            return ""
+        try:
             self.engine.load(self._saved_engine)
+        except Unrepeatable as error:
+            self.engine.kill()
+            self.engine = self._make_engine(self.engine.carried())
+            self.engine.start()
+            return f"Games start anew: {error}"
+        return ""
 
 
 def finite_copy(weights: torch.Tensor) -> torch.Tensor:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-WATCHED = (signal.SIGINT, signal.SIGTERM)
+WATCHED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Signals:
@@ -21,7 +21,8 @@ class Signals:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = {number: signal.signal(number, self._handle) for number in WATCHED}
+        wanted = [number for number in WATCHED if signal.getsignal(number) != signal.SIG_IGN]  # as nohup has it
+        before = {number: signal.signal(number, self._handle) for number in wanted}
         try:
             yield
         finally:

@@ -9,18 +9,22 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hogwild.closeup import Closeup
 from hogwild.config.settings import Settings
-from hogwild.display import Display, Outcome
+from hogwild.diary import Diary
+from hogwild.display import Display, Outcome, Steady
 from hogwild.engines.engine import Engine
 from hogwild.errors import HogwildError, RunFolderError
+from hogwild.faults.guard import Guard
 from hogwild.hooks import Caller
 from hogwild.live.weights import WeightsOutbox
 from hogwild.own import require_own
 from hogwild.progress import Progress
+from hogwild.report import Report
 from hogwild.resolve import Resolved, read_file, resolve
 from hogwild.rounds import Rounds
 from hogwild.runs.checkpoint import Checkpoint, newest_checkpoint, remove_old, tidy, write_checkpoint
@@ -46,7 +50,8 @@ class Training:
         self.enough, self.had_enough = enough, ""
         self.settings = resolved.settings
         self.folder = folder
-        self.display = display
+        self.display = Steady(display)
+        self.diary = Diary(folder, self.display)
         self.progress = Progress(resolved.plan.frames_per_step)
         self.session = Session(
             resolved, folder.tape if self.settings.execution.record_schedule else None, folder.path.absolute()
@@ -56,6 +61,7 @@ class Training:
         self.closeup = Closeup(self.session, folder) if self.settings.run.detailed_logs else None
         self.rounds = Rounds(resolved)
         self.engine: Engine = self.session.engine
+        self.guard = Guard(self.settings, self.session.shared)
         self.resumed_at: int | None = None
         self.best_mean, self.best_checkpoint = -math.inf, ""
         self.signals = Signals()
@@ -70,6 +76,7 @@ class Training:
         self.best_checkpoint = checkpoint.state["best_checkpoint"]
         self.resumed_at = self.progress.steps
         self.engine = self.session.engine
+        self.guard.keep()
         if self.settings.execution.engine == "inline" and not self.session.is_exact:
             skipped.append("Games start anew: this environment cannot be saved in mid-game.")
         if self.settings.execution.record_schedule:
@@ -85,9 +92,9 @@ class Training:
             with self.signals.watched():
                 self.folder.clear_live()
                 self.display.begin(self.resolved, self.folder, self.progress)
-                self.warn(self.tracking.start())
-                self.engine.start()
-                self.session.restore_workers()
+                self.diary.warn(self.tracking.start())
+                self.diary.warn(self.session.start())
+                self.engine = self.session.engine
                 reason = self._loop(writer)
                 self._take(self.engine.stop(), writer)
                 outcome = self._finish(writer, reason)
@@ -105,11 +112,11 @@ class Training:
             raise
         finally:
             self.engine.kill()
-            shutil.rmtree(self.folder.live, ignore_errors=True)
+            for folder in (self.folder.live, self.folder.blackbox):
+                shutil.rmtree(folder, ignore_errors=True)
             self.display.close()
-            if complaint := self.tracking.close(failed):  # last: somebody else's server may keep it waiting
-                with suppress(RunFolderError):
-                    self.folder.note(complaint)
+            with suppress(RunFolderError):
+                self.folder.note(self.tracking.close(failed))  # last: somebody else's server may keep it waiting
 
     def _loop(self, writer: RunWriter) -> str:
         run = self.settings.run
@@ -124,24 +131,26 @@ class Training:
                 last_row = last_checkpoint = now
             if now - last_row >= run.log_seconds:
                 last_row = now
+                self.diary.tell(Report(-1, events=self.guard.look()), self.progress.steps)
                 row = self._write_row(writer)
                 self.had_enough = self.enough(self.progress) if self.enough is not None else ""
-                self.warn(*self.rounds.look(row))
+                self.diary.warn(*self.rounds.look(row))
                 if self.closeup is not None:
-                    self.warn(self.closeup.look(writer, self.progress.steps))
+                    self.diary.warn(self.closeup.look(writer, self.progress.steps))
                 if self.live_weights.is_wanted():
                     self.live_weights.put(self.session.weights())
             if now - last_checkpoint >= run.checkpoint_seconds:
-                self._save()
+                self.diary.attempt(self._save)
                 last_checkpoint = time.monotonic()
             self.display.update(self.progress, row, self.engine.statuses)
         return reason
 
-    def _take(self, reports: "list[Any]", writer: RunWriter) -> None:
+    def _take(self, reports: list[Report], writer: RunWriter) -> None:
         for report in reports:
             finished = self.progress.take(report, *self.session.counts())
             self.rounds.hear(finished)
-            writer.write_episodes(finished)
+            self.diary.tell(report, self.progress.steps)
+            self.diary.attempt(partial(writer.write_episodes, finished))
             if self.hooks is not None:
                 for episode in finished:
                     self.hooks.episode(episode)
@@ -165,17 +174,10 @@ class Training:
 
     def _write_row(self, writer: RunWriter) -> dict[str, float]:
         row = self.progress.row() | self.session.losses()
-        writer.write_row(row)
-        writer.flush()
-        self.warn(self.tracking.log(row))
-        self._write_status("training")
+        for write in (partial(writer.write_row, row), writer.flush, partial(self._write_status, "training")):
+            self.diary.attempt(write)
+        self.diary.warn(self.tracking.log(row))
         return row
-
-    def warn(self, *complaints: str) -> None:
-        """Say what looks wrong, on the display and in the log."""
-        for complaint in filter(None, complaints):
-            self.folder.note(complaint)
-            self.display.warn(complaint)
 
     def _write_status(self, state: str) -> None:
         progress = self.progress
@@ -211,7 +213,8 @@ class Training:
         whole = Checkpoint(checkpoint.weights, checkpoint.learner, checkpoint.state | state)
         path = write_checkpoint(self.folder.checkpoints, steps, whole)
         self.best_mean, self.best_checkpoint = best
-        remove_old(path, self.settings.run.keep_checkpoints, self.best_checkpoint)
+        self.guard.keep()
+        self.diary.warn(*remove_old(path, self.settings.run.keep_checkpoints, self.best_checkpoint))
         if self.hooks is not None:
             self.hooks.checkpoint(path)
         return path
@@ -233,15 +236,12 @@ class Training:
         self.progress.steps, self.progress.updates = self.session.counts()
         is_new = self.resumed_at is None or self.progress.steps > self.resumed_at  # else all of it is saved already
         attempts: list[Callable[[], object]] = [writer.close, lambda: self._write_status("failed")]
-        attempts += [lambda: self._log(error), *([self._save] if is_new else [])]
+        attempts += [lambda: self.diary.log(error), *([self._save] if is_new else [])]
         for attempt in reversed(attempts):
             try:
                 attempt()
             except (HogwildError, OSError):
                 continue
-
-    def _log(self, error: HogwildError) -> None:
-        self.folder.note(f"failed: {error}\n{error.details}".rstrip())
 
     def _outcome(self, reason: str, checkpoint: Path | None) -> Outcome:
         progress = self.progress
@@ -274,7 +274,7 @@ def start_training(
     folder.lock()
     try:
         training = Training(resolved, folder, display, enough)
-        training.warn(*doubts(resolved.settings))
+        training.diary.warn(*doubts(resolved.settings))
         folder.write_settings(resolved.settings)
         folder.write_meta(describe_run(resolved, training.session.seeds()))
         return training.run()
@@ -291,7 +291,7 @@ def resume_training(path: Path, display: Display, **changes: Any) -> Outcome:
     try:
         tidy(folder.checkpoints)
         training = Training(resolved, folder, display)
-        training.warn(*training.resume())
+        training.diary.warn(*training.resume())
         if changes:
             folder.write_settings(resolved.settings)
         folder.note(f"resumed at step {training.progress.steps:,} by: {command_line()}; {revision()}")

@@ -12,7 +12,7 @@ OBJECTIVES = ("a3c", "ppo", "vtrace")
 
 AT_LEAST_1 = (
     *("envs", "rollout_steps", "image_size", "frame_stack", "memory_size", "keep_checkpoints", "minibatches", "epochs"),
-    *("slots", "accumulate", "pull_every", "updaters", "batch_rollouts"),
+    *("slots", "accumulate", "pull_every", "updaters", "batch_rollouts", "max_deaths", "max_skipped"),
 )
 FRACTIONS = ("discount", "gae_lambda", "rms_decay", "entropy_final", "persistence_final", "learning_rate_final")
 BELOW_1 = ("beta1", "beta2", "sticky", "dropout", "persistence")
@@ -23,7 +23,7 @@ POSITIVE = (
 NOT_NEGATIVE = (
     *("entropy", "value_coef", "max_grad_norm", "value_clip", "max_kl", "max_lag", "steps", "minutes", "workers"),
     *("seed", "image_width", "encoder_size", "schedule_steps", "normalise_steps", "noops", "reward_clip"),
-    *("record_inputs", "deviation_floor"),
+    *("record_inputs", "deviation_floor", "env_timeout", "worker_memory"),
 )
 EXCHANGE_ONLY = {
     "slots": ("gradients", "trajectories"),
@@ -83,7 +83,7 @@ def idle(names: Iterable[str], settings: Settings) -> list[str]:
     ['--clip: does nothing with --objective a3c.']
     """
     objective, policy = settings.objective.objective, settings.policy
-    found = {}
+    found: dict[str, str] = {}
     for owner, owned in OBJECTIVE_ONLY.items():
         if objective in OBJECTIVES and objective != owner:
             found |= dict.fromkeys(owned, f"--objective {objective}")

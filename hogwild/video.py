@@ -1,6 +1,8 @@
 """Films of an agent at play: in colour, at the aspect ratio of the screen it was made for."""
 
+import os
 from collections.abc import Generator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +39,11 @@ def film(agent: Agent, path: Path, *, greedy: bool = False, epsilon: float = 0.0
         seeds = worker_seeds(seed, FILM_SEEDS, 0, 2)
         score = _play(env, Player(agent, 1, greedy, epsilon, seeds[0]), seeds[1], camera, plan.is_atari)
         env.close()
+        camera.finish()
     except (OSError, ImportError) as error:
         raise RunFolderError(f"Cannot film to '{path}': {error}") from None
     finally:
         camera.close()
-    if not path.is_file() or path.stat().st_size == 0:
-        raise RunFolderError(f"Cannot film to '{path}': ffmpeg wrote nothing.")
     return score, camera.frames
 
 
@@ -74,10 +75,12 @@ def _play(env: Any, player: Player, seed: int, camera: "Camera", films_itself: b
 
 
 class Camera:
-    """Writes frames to an MP4 file through ffmpeg; starts with the first frame, whose size it takes."""
+    """Writes frames to an MP4 file through ffmpeg; starts with the first frame, whose size it takes. The file gets its
+    name when it is finished: there is never half a film."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.unfinished = path.with_name(f".{os.getpid()}-{path.name}")
         self.frames = 0
         self.writer: Generator[None, bytes, None] | None = None
 
@@ -97,7 +100,7 @@ class Camera:
         shown = size or (width + width % 2, height + height % 2)  # the codec wants even numbers
         self.path.parent.mkdir(parents=True, exist_ok=True)
         writer: Generator[None, bytes, None] = imageio_ffmpeg.write_frames(
-            str(self.path),
+            str(self.unfinished),
             (width, height),
             fps=fps,
             codec="libx264",
@@ -115,8 +118,20 @@ class Camera:
         writer.send(None)  # type: ignore[arg-type]
         return writer
 
+    def finish(self) -> None:
+        """Give the film its name."""
+        self._stop()
+        if not self.unfinished.is_file() or self.unfinished.stat().st_size == 0:
+            raise OSError("ffmpeg wrote nothing")
+        os.replace(self.unfinished, self.path)
+
     def close(self) -> None:
-        """Finish the file."""
+        """Take away what was not finished."""
+        self._stop()
+        with suppress(OSError):
+            self.unfinished.unlink(missing_ok=True)
+
+    def _stop(self) -> None:
         if self.writer is not None:
             self.writer.close()
             self.writer = None

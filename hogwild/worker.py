@@ -13,6 +13,7 @@ from hogwild.envs.batch import EnvBatch
 from hogwild.envs.ids import plan_env
 from hogwild.envs.make import make_batch
 from hogwild.envs.rewards import Rewards
+from hogwild.faults.events import LOST, Event
 from hogwild.input_sums import InputSummer
 from hogwild.learning import GradientComputer
 from hogwild.lesson import learn
@@ -31,17 +32,26 @@ class Worker:
     """A policy of its own, the environments it plays, and the means to compute gradients."""
 
     def __init__(
-        self, settings: Settings, rank: int, incarnation: int = 0, carried: Sequence[dict[str, float]] = ()
+        self,
+        settings: Settings,
+        rank: int,
+        incarnation: int = 0,
+        carried: Sequence[dict[str, float]] = (),
+        restart: int = 0,
+        recorded: Callable[[EnvBatch], EnvBatch] | None = None,
     ) -> None:
-        """`incarnation` counts resumes, so that a resumed run plays other games than it already has; `carried` is
-        what the preprocessing had learned before."""
+        """`incarnation` counts resumes, so that a resumed run plays other games than it already has, and `restart` who
+        died in this place before; `carried` is what the preprocessing had learned; `recorded` puts a recorder beside
+        the environments."""
         plan = plan_env(settings)
         self.rank = rank
-        self.batch: EnvBatch = make_batch(plan, settings.environment, of_worker(settings.environment.envs, rank))
+        envs, is_inline = of_worker(settings.environment.envs, rank), settings.execution.engine == "inline"
+        batch = make_batch(plan, settings.environment, envs, can_be_saved=is_inline)
+        self.batch = batch if recorded is None else recorded(batch)
         self.policy = make_policy(self.batch.spec, settings.policy).to(of_worker(settings.execution.device, rank))
         layout = FlatLayout(self.policy)
         self.flat = layout.bind(self.policy)
-        seeds = worker_seeds(settings.execution.seed, rank, incarnation, self.batch.num_envs + 1)
+        seeds = worker_seeds(settings.execution.seed, rank, incarnation, self.batch.num_envs + 1, restart)
         self.actor = Actor(
             self.policy,
             self.batch,
@@ -76,6 +86,13 @@ class Worker:
         self.actor.persist(linear(*self.persistence, self.schedule_steps, pulled.step))
         return self.actor.collect(pulled.version)
 
+    def lost_episodes(self) -> list[Event]:
+        """What environments did wrong since somebody asked."""
+        faults, self.actor.faults = self.actor.faults, []
+        words = "The episode is lost, and its environment made anew."
+        who = f"worker {self.rank}"
+        return [Event(LOST, who, f"{fault.what} ({who}). {words}", fault.details, fault.capsule) for fault in faults]
+
     def sum_inputs(self, rollout: Rollout, steps: int) -> InputSums:
         """What there is to normalise in a rollout that was just played; `steps` are to be counted."""
         return self.summer.add_up(rollout, self.actor.rewards_learned.sums, steps)
@@ -95,13 +112,13 @@ class Worker:
         self.gradients.generator.set_state(torch.from_numpy(saved["shuffling"]))
 
 
-def worker_seeds(seed: int, rank: int, incarnation: int, count: int) -> list[int]:
-    """Seeds that differ between workers, environments and resumes, and follow from the run's seed.
+def worker_seeds(seed: int, rank: int, incarnation: int, count: int, restart: int = 0) -> list[int]:
+    """Seeds that differ between workers, environments, resumes and replacements, and follow from the run's seed.
 
     >>> worker_seeds(0, 0, 0, 2) != worker_seeds(0, 1, 0, 2)
     True
     """
-    sequence = np.random.SeedSequence((seed, rank, incarnation))
+    sequence = np.random.SeedSequence((seed, rank, incarnation, *([restart] if restart else [])))
     return [int(word) for word in sequence.generate_state(count) >> 1]
 
 
@@ -124,6 +141,7 @@ def run_worker(
             rollout = worker.play(pulled)
             news = Report(worker.rank, rollout.steps, episodes=list(rollout.episodes))
             news.take({"reward/mean": rollout.rewards.mean().item()})
+            news.events += worker.lost_episodes()
             if worker.gradients.hooks is not None:
                 with door.clock.of("hooks"):
                     news.take(worker.gradients.hooks.rollout(rollout))

@@ -1,5 +1,7 @@
 """Environments that make a training fail in one way each."""
 
+import os
+import threading
 import time
 from typing import Any
 
@@ -60,5 +62,24 @@ class Slow(Bare):
         return super().step(action)
 
 
-for kind in (Bare, Endless, Turncoat, Slow):
+class Forgetful(Bare):
+    """Can neither be saved nor repeated."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held = threading.Lock()
+
+    def reward(self, action: int) -> float:
+        return os.urandom(1)[0] / 256
+
+
+class Remembering(Forgetful):
+    """Cannot be saved, and shows what it has kept from earlier episodes."""
+
+    def step(self, action: np.int64) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        _, reward, ended, cut, info = super().step(action)
+        return np.full(3, self.all_steps / 1000, dtype=np.float32), reward, ended, cut, info
+
+
+for kind in (Bare, Endless, Turncoat, Slow, Forgetful, Remembering):
     gymnasium.register(f"{kind.__name__}-v0", entry_point=kind)

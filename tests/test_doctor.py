@@ -43,6 +43,7 @@ def patient_of(runs: Path, env: str, changes: dict[str, Any]) -> Patient:
     return read_patient(RunFolder(runs / "ill"))
 
 
+@pytest.mark.fault(44)
 @pytest.mark.parametrize("rule", FAILING)
 def test_a_run_that_was_made_to_fail_is_found_out(rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "NOTHING_ENDED", 4_000)

@@ -92,6 +92,7 @@ def test_a_run_that_failed_can_be_resumed(tmp_path: Path, monkeypatch: pytest.Mo
     assert run.status["steps"] >= done + 500
 
 
+@pytest.mark.fault(66)
 def test_a_run_goes_on_with_another_number_of_workers(tmp_path: Path) -> None:
     run = train(tmp_path, steps=200, engine="processes")
     done = run.status["steps"]

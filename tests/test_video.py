@@ -141,6 +141,17 @@ def test_an_environment_that_cannot_render_here_says_what_is_missing(
         film(agent, tmp_path / "game.mp4")
 
 
+@pytest.mark.fault(9)
+def test_a_film_that_was_not_finished_is_none(painted: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    film(painted, tmp_path / "game.mp4")
+    whole = (tmp_path / "game.mp4").read_bytes()
+    monkeypatch.setattr(Painted, "step", lambda self, action: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        film(painted, tmp_path / "game.mp4")
+    assert (tmp_path / "game.mp4").read_bytes() == whole
+    assert [p.name for p in tmp_path.iterdir()] == ["game.mp4"]
+
+
 @pytest.mark.filterwarnings("ignore:.*RGB-array rendering should return a numpy array")
 def test_an_environment_that_never_renders_says_so(
     painted: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

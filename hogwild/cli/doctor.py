@@ -1,18 +1,21 @@
-"""`hogwild doctor RUN`"""
+"""`hogwild doctor [RUN]`"""
 
 import dataclasses
 import json
 from dataclasses import dataclass
+from pathlib import Path
 
 from hogwild.cli.arguments import RunName, parse
+
+SIGNS = {"fine": "✔", "doubtful": "?", "wrong": "✘"}
 
 
 @dataclass(frozen=True)
 class Doctor:
-    """Examine a run: what looks wrong, since when, and what to try."""
+    """Examine a run: what looks wrong, since when, and what to try. Without a run, examine this machine."""
 
-    run: RunName = "latest"
-    """Name or path of a run, or 'latest', the one that trained last."""
+    run: RunName = ""
+    """Name or path of a run, or 'latest', the one that trained last (none: check the machine, in about 20 seconds)."""
     runs: str = "runs"
     """Folder that holds all runs."""
     json: bool = False
@@ -20,8 +23,13 @@ class Doctor:
 
 
 def main(arguments: list[str]) -> int:
-    """Examine a run."""
+    """Examine a run, or the machine."""
     given = parse(Doctor, "doctor", arguments)
+    return examine_run(given) if given.run else examine_machine(given)
+
+
+def examine_run(given: Doctor) -> int:
+    """Say what looks wrong with a run."""
     from hogwild.doctor import RULES, examine
     from hogwild.rounds import read_patient
     from hogwild.runs.find import find_run
@@ -37,3 +45,19 @@ def main(arguments: list[str]) -> int:
     if not findings:
         print(f"Nothing looks wrong at step {patient.steps:,} ({len(RULES)} rules).")
     return 0
+
+
+def examine_machine(given: Doctor) -> int:
+    """Say whether this machine is fit for training; the exit code is 1 if it is not."""
+    from hogwild.machine_check import check_machine
+
+    remarks = []
+    for remark in check_machine(Path(given.runs)):
+        remarks.append(remark)
+        if not given.json:
+            print(f"{SIGNS[remark.level]} {remark.what}", flush=True)
+            if remark.advice:
+                print(f"    {remark.advice}")
+    if given.json:
+        print(json.dumps([dataclasses.asdict(remark) for remark in remarks], ensure_ascii=False))
+    return int(any(remark.level == "wrong" for remark in remarks))

@@ -13,7 +13,7 @@ COMMANDS = {
     "replay": ("replay", "repeat a recorded run exactly, and check that it was the same"),
     "show": ("show", "show one run"),
     "compare": ("compare", "compare methods by their runs: curves, intervals, a verdict"),
-    "doctor": ("doctor", "say in words what looks wrong with a run, and what to try"),
+    "doctor": ("doctor", "say in words what looks wrong with a run, or with this machine, and what to try"),
     "watch": ("watch", "watch agents play while they train, in the terminal"),
     "dashboard": ("dashboard", "all runs in the browser, live: curves, games, the agent's eyes"),
     "play": ("play", "play yourself, and see what an agent gets of it"),
@@ -22,6 +22,8 @@ COMMANDS = {
     "publish": ("publish", "write a run as a folder for the Hugging Face hub"),
     "tune": ("tune", "search for better settings"),
     "check": ("check", "say what is wrong with an environment of your own, and what a step of it costs"),
+    "verify-resume": ("verify_resume", "check that a killed and resumed run is the run that was never stopped"),
+    "reproduce": ("reproduce", "play again what led to an environment's fault"),
     "bench": ("bench", "measure training speed beside the bare emulator's"),
 }
 

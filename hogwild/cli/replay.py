@@ -26,10 +26,11 @@ class ReplayRun:
 def main(arguments: list[str]) -> int:
     """Replay."""
     given = parse(ReplayRun, "replay", arguments)
+    from hogwild.machine import versions
     from hogwild.replay import replay
     from hogwild.runs.find import find_run
     from hogwild.runs.folder import read_json
-    from hogwild.runs.meta import machine, versions
+    from hogwild.runs.meta import machine
 
     folder = find_run(given.run, given.runs)
     result = replay(folder, _show_progress if sys.stderr.isatty() else None)

@@ -19,7 +19,7 @@ def settings_page() -> str:
         "Every setting is a flag of `hogwild train`, a line in a TOML file (with `_` for `-`), and a keyword argument\n"
         "of `hogwild.train`. Defaults are the plain ones; the environment's family overlays some of them, see\n"
         "`hogwild/config/presets/`. Settings marked *per worker* take a list: worker r takes element r % length.\n"
-        "This page is generated from `hogwild/config/settings.py`; a test keeps the two in step.\n"
+        "This page is generated from `hogwild/config/groups.py`; a test keeps the two in step.\n"
     ]
     plain = Settings().flat()
     for group, kind in setting_groups().items():

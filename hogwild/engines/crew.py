@@ -2,6 +2,7 @@
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -10,6 +11,8 @@ from hogwild.engines.engine import WorkerStatus
 from hogwild.exchanges.make import SERVERS, Server, make_link, make_servers
 from hogwild.exchanges.shared import STEPS, STOP, SharedWeights
 from hogwild.exchanges.tape import Lock, Tape
+from hogwild.faults.keeper import Keeper
+from hogwild.faults.pulse import Pulse
 from hogwild.link import Link
 from hogwild.worker import Worker
 
@@ -34,6 +37,10 @@ class Crew:
     carried: list[Carried] = field(default_factory=list)  # what each worker's preprocessing has learned
     tape: Path | None = None  # folder in which the order of events is written down
     onlookers: Onlookers | None = None
+    keeper: Keeper | None = None  # of what led to faults, if the run has a folder
+
+    def __post_init__(self) -> None:
+        self.pulse = Pulse(len(self.statuses()), self.settings.execution.env_timeout)
 
     @property
     def workers(self) -> int:
@@ -46,9 +53,13 @@ class Crew:
         servers = [WorkerStatus(self.workers, role=role)] if role else []
         return [WorkerStatus(rank) for rank in range(self.workers)] + servers
 
-    def worker(self, rank: int) -> Worker:
-        """One worker with its environments."""
-        worker = Worker(self.settings, rank, self.incarnation, self.carried_of(rank))
+    def worker(self, rank: int, restart: int = 0) -> Worker:
+        """One worker with its environments, or the one that replaces it for the `restart`th time."""
+        heart = self.pulse.of(rank)
+        with heart.building():
+            recorded = partial(self.keeper.recorded, rank) if self.keeper is not None else None
+            worker = Worker(self.settings, rank, self.incarnation, self.carried_of(rank), restart, recorded)
+        worker.actor.heart = heart
         if self.onlookers is not None:
             self.onlookers.join(worker)
         return worker

@@ -11,10 +11,11 @@ class WorkerStatus:
     """What one worker is doing."""
 
     rank: int
-    state: str = "starting"  # starting, playing, serving, stopped
+    state: str = "starting"  # starting, playing, serving, dead, stopped
     pid: int = 0
     steps: int = 0
     role: str = "worker"  # or updater, or learner: one who serves all workers
+    restarts: int = 0  # how often it died and was replaced
 
 
 class Engine(Protocol):
@@ -27,7 +28,7 @@ class Engine(Protocol):
         ...
 
     def poll(self, seconds: float) -> list[Report]:
-        """Wait at most so long for news from the workers; a worker that failed is raised as an error."""
+        """Wait at most so long for news from the workers; a failure that ends the run is raised as an error."""
         ...
 
     def stop(self) -> list[Report]:

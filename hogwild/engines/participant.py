@@ -16,22 +16,22 @@ CARRIED_SECONDS = 5.0
 WAIT_SECONDS = 0.0005  # between two looks at whether others have moved
 
 
-def take_part(crew: Crew, rank: int, lock: AbstractContextManager[Any], send: Send) -> None:
-    """Work until told to stop; `rank` says as what."""
+def take_part(crew: Crew, rank: int, lock: AbstractContextManager[Any], send: Send, restart: int = 0) -> None:
+    """Work until told to stop; `rank` says as what, `restart` how many died before in this place."""
     import torch
 
     torch.set_num_threads(1)
     if rank < crew.workers:
-        _work(crew, rank, lock, send)
+        _work(crew, rank, lock, send, restart)
     else:
         _serve(crew, rank, lock, send)
     send("stopped", None)
 
 
-def _work(crew: Crew, rank: int, lock: AbstractContextManager[Any], send: Send) -> None:
+def _work(crew: Crew, rank: int, lock: AbstractContextManager[Any], send: Send, restart: int) -> None:
     from hogwild.worker import run_worker
 
-    worker = crew.worker(rank)
+    worker = crew.worker(rank, restart)
     mailer = Mailer(send, rank, worker.batch.carried)
     send("playing", None)
     try:
@@ -103,7 +103,7 @@ class Mailer:
         """Send what has gathered."""
         with self.mutex:
             self.sent = time.monotonic()
-            if self.pending.counts or self.pending.steps:
+            if self.pending.counts or self.pending.steps or self.pending.events:
                 self.deliver("report", self.pending)
                 self.pending = Report(self.rank)
             if carried:

@@ -1,9 +1,11 @@
 """What runs inside a participant's process."""
 
 import contextlib
+import ctypes
 import os
 import random
 import signal
+import sys
 import threading
 import traceback
 from multiprocessing import parent_process
@@ -14,19 +16,23 @@ import torch
 
 from hogwild.engines.crew import Crew
 from hogwild.exchanges.file_lock import FileLock
+from hogwild.signals import WATCHED
+
+PR_SET_PDEATHSIG = 1  # of linux/prctl.h
 
 
-def participant_main(crew: Crew, rank: int, lock: FileLock, pipe: Connection) -> None:
+def participant_main(crew: Crew, rank: int, restart: int, lock: FileLock, pipe: Connection) -> None:
     """Work until told to stop; whatever goes wrong is told to the coordinator before ending."""
-    for number in (signal.SIGINT, signal.SIGTERM):  # the coordinator decides when to stop
+    for number in WATCHED:  # the coordinator decides when to stop
         signal.signal(number, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, WATCHED)
+    _die_with_parent()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         from hogwild.engines.participant import take_part
 
-        seed_process(crew.settings.execution.seed, rank, crew.incarnation)
-        take_part(crew, rank, lock, lambda kind, content: pipe.send((kind, content)))
+        seed_process(crew.settings.execution.seed, rank, crew.incarnation, restart)
+        take_part(crew, rank, lock, lambda kind, content: pipe.send((kind, content)), restart)
     except (BrokenPipeError, ConnectionResetError):
         os._exit(1)  # nobody is listening any more
     except BaseException as error:
@@ -35,12 +41,18 @@ def participant_main(crew: Crew, rank: int, lock: FileLock, pipe: Connection) ->
         os._exit(1)
 
 
-def seed_process(seed: int, rank: int, incarnation: int) -> None:
+def seed_process(seed: int, rank: int, incarnation: int, restart: int) -> None:
     """Seed what all of a process shares: environments should not draw from it, but some do, and are repeatable then."""
-    words = np.random.SeedSequence((seed, rank, incarnation, 1)).generate_state(3)
+    words = np.random.SeedSequence((seed, rank, incarnation, 1, *([restart] if restart else []))).generate_state(3)
     random.seed(int(words[0]))
     np.random.seed(words[1])
     torch.manual_seed(int(words[2]))
+
+
+def _die_with_parent() -> None:
+    """Ask the kernel to end this process with its parent, even while it is stopped; only Linux can do that."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _end_with_parent() -> None:

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from hogwild.envs.batch import Step
+from hogwild.envs.batch import EnvBatch, Step
 from hogwild.envs.protocols import Protocol
 from hogwild.errors import EnvironmentFailed
 from hogwild.policies.spec import PolicySpec, choice
 
 
-class AtariBatch:
+class AtariBatch(EnvBatch):
     """A batch of one Atari game, emulated and preprocessed by ale-py's vector environment.
 
     Its traps are dealt with here: an action out of range would hang it for ever, and with life loss as an end the

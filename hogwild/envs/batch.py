@@ -13,6 +13,16 @@ from hogwild.policies.spec import PolicySpec
 
 
 @dataclass(frozen=True)
+class Fault:
+    """What one environment did wrong; its episode is lost, and another has begun."""
+
+    index: int  # of the environment in its batch
+    what: str  # in words
+    details: str = ""  # where it happened
+    capsule: str = ""  # file with what led to it
+
+
+@dataclass(frozen=True)
 class Step:
     """What N environments answer to N actions."""
 
@@ -22,6 +32,7 @@ class Step:
     truncated: np.ndarray  # [N] the episode was cut off: what would follow has a value
     game_over: np.ndarray  # [N] a whole game ended; a lost life alone does not
     final_observations: np.ndarray | None  # [N, …] valid where truncated: the real last observation
+    faults: tuple[Fault, ...] = ()  # of environments whose episodes are lost: truncated there, but no game is over
 
 
 class EnvBatch(Protocol):
@@ -29,6 +40,8 @@ class EnvBatch(Protocol):
 
     num_envs: int
     spec: PolicySpec
+    seeds: np.ndarray | None = None  # [N] with which the episodes under way began, where each has one
+    seen: np.ndarray  # [N, …] the last observations, as environments gave them; there where episodes have seeds
 
     def reset(self, seeds: list[int]) -> np.ndarray:
         """First observations, [N, …]."""
@@ -45,6 +58,10 @@ class EnvBatch(Protocol):
     def load_state(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         ...
+
+    def replay(self, index: int, seed: int, actions: list[Any]) -> None:
+        """Begin one environment's episode again and do what was done in it, where episodes have seeds of their own."""
+        raise AssertionError(f"episode {index} has no seed of its own: {seed}, {len(actions)}")
 
     def carried(self) -> list[dict[str, float]]:
         """What preprocessing has learned and a resumed run should keep, for each environment; usually nothing."""

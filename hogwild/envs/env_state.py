@@ -20,6 +20,10 @@ class Unsavable(Exception):
     """An environment holds something that cannot be saved."""
 
 
+class Unrepeatable(Exception):
+    """An environment went another way than before."""
+
+
 def save_env(env: gymnasium.Env[Any, Any]) -> list[dict[str, Any]]:
     """State of an environment and each of its wrappers, outermost first.
 

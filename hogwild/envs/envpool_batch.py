@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from hogwild.config.suggest import unknown
-from hogwild.envs.batch import Step
+from hogwild.envs.batch import EnvBatch, Step
 from hogwild.envs.gymnasium_batch import guarded
 from hogwild.envs.ids import EnvPlan
 from hogwild.envs.layout import Layout
 from hogwild.errors import UsageError
 
 
-class EnvPoolBatch:
+class EnvPoolBatch(EnvBatch):
     """N environments of EnvPool. They are laid out for a policy as Gymnasium's of the same name are, so that an agent
     can be evaluated and filmed in those."""
 

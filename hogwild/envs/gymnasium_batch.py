@@ -1,29 +1,36 @@
 """Any Gymnasium environment, in batches."""
 
+import math
+import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import gymnasium
 import numpy as np
 
 from hogwild.envs.atari_game import AtariGame
-from hogwild.envs.batch import Step
-from hogwild.envs.env_state import Unsavable, load_env, save_env
+from hogwild.envs.batch import EnvBatch, Fault, Step
+from hogwild.envs.env_state import Unrepeatable, Unsavable, load_env, save_env
 from hogwild.envs.layout import Layout, read_layout
 from hogwild.errors import EnvironmentFailed, HogwildError, UsageError
 
 
-class GymnasiumBatch:
+class GymnasiumBatch(EnvBatch):
     """N copies of one environment, stepped one after the other in this process.
 
     A plain loop: what Gymnasium's own vectors do beside it (copying, merging infos) takes longer than a step of
     CartPole. What `step` answers is overwritten by the next one.
+
+    An environment that raises, or answers what cannot be learned from, is made anew, and its episode is lost. Every
+    episode begins with a seed of its own, so that it can be played again by itself.
     """
 
     def __init__(
         self, name: str, make: Callable[[], gymnasium.Env[Any, Any]], num_envs: int, rescale_actions: bool = True
     ) -> None:
         self.name = name
+        self.make = make
         self.num_envs = num_envs
         self.envs: list[gymnasium.Env[Any, Any]] = guarded(name, "be made", lambda: [make() for _ in range(num_envs)])
         self.layout: Layout = guarded(name, "reset", lambda: read_layout(name, self.envs[0], rescale_actions))
@@ -31,6 +38,11 @@ class GymnasiumBatch:
         self.collect = self.layout.observations.collect
         self.has_lives = getattr(self.envs[0].unwrapped, "has_lives", False)
         self.seen = self.layout.observations.empty(num_envs)
+        self.spare = self.seen.copy()  # what is seen next; then they change places
+        self.are_decimals = self.seen.dtype.kind == "f"
+        # Loading a game anew for each episode would take too long.
+        self.seeds = None if self.has_lives else np.zeros(num_envs, dtype=np.int64)
+        self.lost_in_a_row = 0
 
     def reset(self, seeds: list[int]) -> np.ndarray:
         """First observations."""
@@ -39,37 +51,122 @@ class GymnasiumBatch:
             first = [self.collect(*env.reset(seed=int(seed))) for env, seed in zip(self.envs, seeds, strict=True)]
             np.stack(first, out=self.seen)  # refuses what does not have the shape of the space
 
+        if self.seeds is not None:
+            self.seeds[:] = seeds
         guarded(self.name, "reset", reset_all)
+        if self.are_decimals and not np.isfinite(self.seen).all():
+            raise EnvironmentFailed(
+                f"Environment '{self.name}' {WHERE['reset']}: its first observation has {NO_NUMBER}."
+            )
         return self.layout.observations.arrange(self.seen)
 
     def step(self, actions: np.ndarray) -> Step:
         """Take one action in every environment."""
-        step: Step = guarded(self.name, "step", lambda: self._step(self.layout.actions(actions)))
-        return step
-
-    def _step(self, actions: Any) -> Step:
         rewards = np.zeros(self.num_envs)
         terminated, truncated, game_over = np.zeros((3, self.num_envs), dtype=bool)
         seen: list[Any] = []
-        final: np.ndarray | None = None
-        for index, (env, action) in enumerate(zip(self.envs, actions, strict=True)):
-            observation, rewards[index], ended, cut, info = env.step(action)
-            if ended or cut:
-                terminated[index], truncated[index] = ended, cut and not ended
-                game_over[index] = info["game_over"] if self.has_lives else True
-                if final is None:
-                    final = self.seen.copy()
-                final[index] = self.collect(observation, info)
-                observation, info = env.reset()
-            seen.append(self.collect(observation, info))
-        np.stack(seen, out=self.seen)
-        last = None if final is None else self.layout.observations.arrange(final)
-        return Step(self.layout.observations.arrange(self.seen), rewards, terminated, truncated, game_over, last)
+        last: dict[int, Any] = {}  # real last observations
+        errors: dict[int, Exception] = {}
+        for index, (env, action) in enumerate(zip(self.envs, self.layout.actions(actions), strict=True)):
+            try:
+                observation, rewards[index], ended, cut, info = env.step(action)
+                if ended or cut:
+                    terminated[index], truncated[index] = ended, cut and not ended
+                    game_over[index] = info["game_over"] if self.has_lives else True
+                    last[index] = self.collect(observation, info)
+                    seen.append(self._begin(index))
+                else:
+                    seen.append(self.collect(observation, info))
+            except Exception as error:
+                errors[index] = error
+                seen.append(self.seen[index])
+        if not self._makes_sense(seen, last, rewards):
+            errors |= self._nonsense(seen, last, rewards, skipped=errors)
+        for index in errors:
+            rewards[index], terminated[index], truncated[index], game_over[index] = 0.0, False, True, False
+            last[index], seen[index] = self.seen[index].copy(), self._renew(index)
+        faults = tuple(self._fault(index, error) for index, error in errors.items())
+        if faults:
+            np.stack(seen, out=self.spare)
+        self._count(faults, game_over)
+        final = self._final(last)
+        self.seen, self.spare = self.spare, self.seen
+        return Step(
+            self.layout.observations.arrange(self.seen), rewards, terminated, truncated, game_over, final, faults
+        )
+
+    def _final(self, last: dict[int, Any]) -> np.ndarray | None:
+        if not last:
+            return None
+        final = self.seen.copy()
+        for index, observation in last.items():
+            final[index] = observation
+        return self.layout.observations.arrange(final)
+
+    def _makes_sense(self, seen: list[Any], last: dict[int, Any], rewards: np.ndarray) -> bool:
+        """Whether all of it can be learned from; observations are laid out on the way."""
+        try:
+            np.stack(seen, out=self.spare)
+            ends = [np.stack([self.seen[0], *last.values()])] if last else []  # all of one shape, or it is refused
+        except (ValueError, TypeError):
+            return False
+        arrays = [rewards, *([self.spare, *ends] if self.are_decimals else [])]
+        return all(np.isfinite(array).all() for array in arrays)
+
+    def _nonsense(
+        self, seen: list[Any], last: dict[int, Any], rewards: np.ndarray, skipped: dict[int, Exception]
+    ) -> dict[int, Exception]:
+        """What would spoil everything that it touches, by environment."""
+        shape = self.seen.shape[1:]
+        found: dict[int, Exception] = {}
+        for index in set(range(self.num_envs)) - set(skipped):
+            for observation in (seen[index], *([last[index]] if index in last else [])):
+                if np.shape(observation) != shape:
+                    found[index] = ValueError(f"the observation has the shape {np.shape(observation)}, not {shape}")
+                elif self.are_decimals and not np.isfinite(observation).all():
+                    found[index] = ValueError(f"the observation has {NO_NUMBER}")
+            if not math.isfinite(rewards[index]):
+                found[index] = ValueError(f"the reward is {rewards[index]}")
+        return found
+
+    def _begin(self, index: int) -> Any:
+        """The first observation of an environment's next episode."""
+        if self.seeds is None:
+            return self.collect(*self.envs[index].reset())
+        self.seeds[index] = next_seed(int(self.seeds[index]))
+        return self.collect(*self.envs[index].reset(seed=int(self.seeds[index])))
+
+    def _fault(self, index: int, error: Exception) -> Fault:
+        what = f"Environment '{self.name}' {WHERE['step']}: {type(error).__name__}: {error}"
+        return Fault(index, what, "".join(traceback.format_exception(error)))
+
+    def _renew(self, index: int) -> Any:
+        """The first observation of a new environment in the place of a broken one."""
+        with suppress(Exception):
+            self.envs[index].close()
+
+        def make_and_begin() -> Any:
+            self.envs[index] = self.make()
+            if self.seeds is None:
+                return self.collect(*self.envs[index].reset(seed=index))
+            return self._begin(index)
+
+        return guarded(self.name, "reset", make_and_begin)
+
+    def _count(self, faults: tuple[Fault, ...], game_over: np.ndarray) -> None:
+        """Give up on environments that lose every episode."""
+        if game_over.any():
+            self.lost_in_a_row = 0
+        elif faults:
+            self.lost_in_a_row += len(faults)
+            if self.lost_in_a_row > MOST_LOST:
+                raise EnvironmentFailed(f"{faults[-1].what} ({self.lost_in_a_row} episodes in a row were lost.)")
 
     def state(self) -> dict[str, Any] | None:
         """State of every environment, or None if one cannot be saved."""
         try:
-            return {"envs": [save_env(env) for env in self.envs]}
+            seeds = {} if self.seeds is None else {"seeds": self.seeds.copy()}
+            return {"envs": [save_env(env) for env in self.envs]} | seeds
         except Unsavable:
             return None
 
@@ -77,6 +174,21 @@ class GymnasiumBatch:
         """Go on from a saved state."""
         for env, saved in zip(self.envs, state["envs"], strict=True):
             load_env(env, saved)
+        if self.seeds is not None and "seeds" in state:
+            self.seeds[:] = state["seeds"]
+
+    def replay(self, index: int, seed: int, actions: list[Any]) -> None:
+        """Begin one environment's episode again and do what was done in it."""
+        assert self.seeds is not None
+        self.seeds[index] = seed
+        env = self.envs[index]
+        collected = self.collect(*env.reset(seed=seed))
+        for action in actions:
+            observation, _, ended, cut, info = env.step(self.layout.actions(np.asarray(action)[None])[0])
+            if ended or cut:
+                raise Unrepeatable("this environment does not repeat itself: the same seed and actions led elsewhere")
+            collected = self.collect(observation, info)
+        self.seen[index] = collected
 
     def carried(self) -> list[dict[str, float]]:
         """What preprocessing has learned, for each environment."""
@@ -96,6 +208,8 @@ class GymnasiumBatch:
             env.close()
 
 
+MOST_LOST = 20  # episodes in a row
+NO_NUMBER = "numbers that are infinite or none (NaN)"
 EXTRAS = {"box2d": "box2d", "mujoco": "mujoco", "imageio": "mujoco", "pygame": "render"}  # words in complaints
 WHERE = {
     "be made": "could not be made",
@@ -119,3 +233,12 @@ def guarded(name: str, action: str, call: Callable[[], Any]) -> Any:
             ) from error
         where = WHERE[action]
         raise EnvironmentFailed(f"Environment '{name}' {where}: {type(error).__name__}: {error}") from error
+
+
+def next_seed(seed: int) -> int:
+    """The seed of the episode after the one that began with `seed`.
+
+    >>> next_seed(0) != next_seed(1)
+    True
+    """
+    return int(np.random.SeedSequence((seed, 1)).generate_state(1)[0] >> 1)

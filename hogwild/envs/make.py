@@ -28,9 +28,12 @@ WITHOUT_A_WINDOW = {
 }
 
 
-def make_batch(plan: EnvPlan, settings: EnvSettings, num_envs: int, threads: int = 1) -> EnvBatch:
-    """A batch of environments: Atari stepped in C++ where that is possible, others by the backend that was chosen."""
-    if plan.is_atari and steps_in_cpp(plan):
+def make_batch(
+    plan: EnvPlan, settings: EnvSettings, num_envs: int, threads: int = 1, can_be_saved: bool = False
+) -> EnvBatch:
+    """A batch of environments: Atari stepped in C++ where that is possible, others by the backend that was chosen.
+    Games in C++ cannot be saved in the middle; if they are to be, they are played in Python."""
+    if plan.is_atari and steps_in_cpp(plan) and not can_be_saved:
         assert plan.protocol is not None
         return AtariBatch(plan.rom, plan.protocol, num_envs, settings.picture, settings.frame_stack, threads)
     if settings.backend == "envpool":

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from hogwild.config.settings import Settings, of_worker
 from hogwild.exchanges.meeting import ARRIVED, AWAY, DONE, Meeting
-from hogwild.exchanges.shared import STEPS, VERSION, SharedWeights
+from hogwild.exchanges.shared import SKIPPED, SKIPPED_IN_A_ROW, STEPS, VERSION, SharedWeights
 from hogwild.exchanges.tape import Lock
 from hogwild.exchanges.weights import WeightsLink
 from hogwild.learning import Gradients, Learner, clip_
@@ -45,6 +45,9 @@ class BarrierLink(Link):
         with self.lock:
             if self.waits_for is None:
                 self.shared.counters[STEPS] += contribution.steps
+                if not contribution.is_finite:  # it comes with nothing, or all others would wait
+                    self.shared.counters[SKIPPED] += 1
+                    self.shared.counters[SKIPPED_IN_A_ROW] += 1
                 self.meeting.gradients[self.rank].copy_(contribution.flat)
                 self._come(ARRIVED, int(self.meeting.updates))
             elif int(self.meeting.updates) == self.waits_for:
@@ -90,6 +93,7 @@ class BarrierLink(Link):
         if self.max_norm:
             self.clipped = {"gradient/clipped": float(norm > self.max_norm)}
         self.shared.counters[VERSION] += 1
+        self.shared.counters[SKIPPED_IN_A_ROW] *= int(norm == 0.0)  # all may have come with nothing
         self.shared.counts[0] += 1
         self.learner.apply(together, int(self.shared.counts[0]), self.shared.counter(STEPS))
         self.lock.applied(self.shared)

@@ -63,6 +63,8 @@ class GradientsLink(Link):
         if isinstance(contribution, InputSums):
             return self.weights.push(contribution)
         assert isinstance(contribution, Gradients)
+        if not contribution.is_finite:
+            return self.weights.push(contribution)
         complete = len(self.played) + 1 >= self.execution.accumulate
         if not complete:
             self._add(contribution)
@@ -71,10 +73,16 @@ class GradientsLink(Link):
             return Receipt()
         if self.execution.when_full == "drop-oldest":
             with self.lock:
-                return self._send(contribution, self._slot_or_oldest())
+                slot = self._slot_or_oldest()
+                if slot is None:  # the updater is reading all of them
+                    self.lock.nothing_happened()
+                    return None
+                self._fill(contribution, slot)
+                return self._send(contribution, slot)
         slot = self.slots.free_slot(self.rank)
         if slot is None:
             return None
+        self._fill(contribution, slot)
         with self.lock:
             return self._send(contribution, slot)
 
@@ -88,13 +96,13 @@ class GradientsLink(Link):
             self.shared.counters[DROPPED] += 1
         return slot
 
-    def _send(self, gradients: Gradients, slot: int | None) -> Receipt | None:
-        if slot is None:  # the updater is reading all of them
-            self.lock.nothing_happened()
-            return None
+    def _fill(self, gradients: Gradients, slot: int) -> None:
         self._add(gradients)
         parts = 1 if self.sums else len(self.played)
         torch.div(self.sum, parts, out=self.slots.content("flat", slot))
+        self.slots.seal(slot)
+
+    def _send(self, gradients: Gradients, slot: int) -> Receipt:
         self.slots.hand_over(slot, self.played)
         self.shared.counters[STEPS] += gradients.steps
         self.sum.zero_()
@@ -129,6 +137,9 @@ class Updater:
         with suppress(Stopped):
             while True:
                 taken = yield from door.through(lambda: take(slots, 1, self.lock))
+                if not slots.is_whole(taken[0]):
+                    yield from door.through(partial(give_up, slots, taken, self.link.shared, self.lock))
+                    continue
                 gradients = Gradients(slots.content("flat", taken[0]), 0, slots.played(taken[0]))
                 news = Report(self.rank)
                 news.receive((yield from door.push(gradients)))
@@ -153,6 +164,14 @@ def take(slots: Slots, count: int, lock: Lock) -> list[int] | None:
         if taken is None:  # another updater was faster
             lock.nothing_happened()
         return taken
+
+
+def give_up(slots: Slots, broken: list[int], shared: SharedWeights, lock: Lock) -> bool:
+    """Throw away what was only half written."""
+    with lock:
+        shared.counters[DROPPED] += len(broken)
+        slots.release(broken)
+    return True
 
 
 def release(slots: Slots, taken: list[int], lock: Lock) -> bool:

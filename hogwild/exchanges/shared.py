@@ -9,8 +9,9 @@ from hogwild.config.settings import Settings
 from hogwild.optimizers import initial_statistics
 from hogwild.policies.flat import FlatLayout
 from hogwild.policies.policy import Policy
+from hogwild.shareable import Shareable
 
-VERSION, STEPS, STOP, READY, DROPPED, DISCARDED, EVENTS = range(7)
+VERSION, STEPS, STOP, READY, DROPPED, DISCARDED, EVENTS, SKIPPED, SKIPPED_IN_A_ROW = range(9)
 
 
 class Mailbox(Protocol):
@@ -24,8 +25,12 @@ class Mailbox(Protocol):
         """Move everything into shared memory."""
         ...
 
+    def forget_taken(self) -> int:
+        """Whoever was reading has died: what it had taken is thrown away. Answers how many there were."""
+        ...
 
-class SharedWeights:
+
+class SharedWeights(Shareable):
     """Ordinary tensors, which `share` moves into shared memory."""
 
     def __init__(self, policy: Policy, settings: Settings) -> None:
@@ -37,16 +42,12 @@ class SharedWeights:
         self.mailbox: Mailbox | None = None
         self.statistics = statistics.repeat(sets, 1, 1)  # [sets, k, parameters]
         self.counts = torch.zeros(sets, dtype=torch.int64)  # updates that each set has seen
-        self.counters = torch.zeros(8, dtype=torch.int64)
+        self.counters = torch.zeros(16, dtype=torch.int64)
         self.normalised = policy.normalised()
         columns = self.normalised[-1].columns.stop if self.normalised else 0
         self.input_sums = torch.zeros(2, columns, dtype=torch.float64)
         self.input_count = torch.zeros(1, dtype=torch.float64)
         self.counters[READY] = not self.normalised
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Everything that a checkpoint keeps, by name; what is on its way in the mailbox is not."""
-        return {k: v for k, v in vars(self).items() if isinstance(v, Tensor)}
 
     def move_to(self, device: str) -> None:
         """Keep the weights and the optimizer's statistics on a device; only within one process."""
@@ -55,10 +56,15 @@ class SharedWeights:
 
     def share(self) -> None:
         """Move everything into shared memory."""
-        for tensor in self.tensors().values():
-            tensor.share_memory_()
+        super().share()
         if self.mailbox is not None:
             self.mailbox.share()
+
+    def forget(self, is_server: bool) -> None:
+        """One has died. What a worker had begun is in no slot and no count yet, and what it handed over is whole; but
+        what a server had taken is lost."""
+        if is_server and self.mailbox is not None:
+            self.counters[DROPPED] += self.mailbox.forget_taken()
 
     def counter(self, which: int) -> int:
         """One of the counts that all workers share."""

@@ -4,18 +4,21 @@ Each worker has slots of its own, so that one that dies or dawdles holds nothing
 exactly one side at a time, and its state says to which.
 """
 
+import zlib
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from hogwild.rollout import Played
+from hogwild.shareable import Shareable
 
 FREE, READY, TAKEN = range(3)
-STATE, ORDER, LENGTH, WIDTH, ROLLOUTS = range(5)
+STATE, ORDER, LENGTH, WIDTH, ROLLOUTS, CHECKSUM = range(6)
 
 
-class Slots:
+class Slots(Shareable):
     """Named tensors, several times; ordinary memory until `share` moves it into shared memory.
 
     Who changes the state of a slot holds the lock, except that only its owner may fill a free one.
@@ -25,26 +28,31 @@ class Slots:
         """`shapes` are empty tensors in the form of one slot's content; one holds up to `max_rollouts` rollouts."""
         count = workers * per_worker
         self.per_worker = per_worker
-        self.headers = torch.zeros(count, 5, dtype=torch.int64)
+        self.headers = torch.zeros(count, 6, dtype=torch.int64)
         self.versions = torch.zeros(count, max_rollouts, dtype=torch.int64)
         self.births = torch.zeros(count, max_rollouts, dtype=torch.float64)
         self.clock = torch.zeros(1, dtype=torch.int64)  # slots filled so far
-        # One block for all slots: each tensor in shared memory takes a file descriptor, of which there may be few.
         self.blocks = {name: torch.zeros(count, *like.shape, dtype=like.dtype) for name, like in shapes.items()}
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything by name."""
-        return {name: value for name, value in vars(self).items() if isinstance(value, Tensor)} | self.blocks
+        return super().tensors() | self.blocks
+
+    def put(self, name: str, tensor: Tensor) -> None:
+        """Take a tensor in the place of the one of the same name."""
+        if name in self.blocks:
+            self.blocks[name] = tensor
+        else:
+            super().put(name, tensor)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return state | {"blocks": dict.fromkeys(self.blocks)} if "_file" in state else state
 
     def content(self, name: str, slot: int) -> Tensor:
         """What a slot holds under a name."""
         # `data`, so that writing to one slot does not look to autograd like a change of another.
         return self.blocks[name].data[slot]
-
-    def share(self) -> None:
-        """Move everything into shared memory."""
-        for tensor in self.tensors().values():
-            tensor.share_memory_()
 
     def free_slot(self, rank: int) -> int | None:
         """A slot of this worker's that it may fill."""
@@ -58,13 +66,28 @@ class Slots:
         mine = range(rank * self.per_worker, (rank + 1) * self.per_worker)
         return min(self._ready(mine), key=lambda slot: int(self.headers[slot, ORDER]), default=None)
 
+    def seal(self, slot: int) -> None:
+        """A slot has been filled: what is in it can be told from half of it."""
+        self.headers[slot, CHECKSUM] = self._checksum(slot)
+
+    def is_whole(self, slot: int) -> bool:
+        """Whether a slot holds what it was sealed with: who filled it may have been killed while it did."""
+        return int(self.headers[slot, CHECKSUM]) == self._checksum(slot)
+
+    def _checksum(self, slot: int) -> int:
+        found = 0
+        for name in self.blocks:
+            found = zlib.crc32(self.content(name, slot).view(-1).view(torch.uint8).numpy().data, found)
+        return found
+
     def hand_over(self, slot: int, played: Sequence[Played], shape: tuple[int, int] = (0, 0)) -> None:
-        """A filled slot is ready to be taken."""
+        """A sealed slot is ready to be taken."""
         self.clock += 1
         for index, each in enumerate(played):
             self.versions[slot, index] = each.version
             self.births[slot, index] = each.born
-        self.headers[slot] = torch.tensor([READY, int(self.clock), *shape, len(played)])
+        self.headers[slot, ORDER:CHECKSUM] = torch.tensor([int(self.clock), *shape, len(played)])
+        self.headers[slot, STATE] = READY  # last: until then it is nobody's but its owner's
 
     def take(self, count: int) -> list[int] | None:
         """The `count` slots that have waited longest, or None if there are not so many."""
@@ -86,6 +109,12 @@ class Slots:
     def release(self, slots: Sequence[int]) -> None:
         """What was taken has been read."""
         self.headers[list(slots), STATE] = FREE
+
+    def forget_taken(self) -> int:
+        """Whoever was reading has died: free what it had taken."""
+        taken = self.headers[:, STATE] == TAKEN
+        self.headers[taken, STATE] = FREE
+        return int(taken.sum())
 
     def _ready(self, slots: range) -> list[int]:
         return [slot for slot in slots if self.headers[slot, STATE] == READY]

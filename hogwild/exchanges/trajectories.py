@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from hogwild.config.settings import Settings, of_worker
-from hogwild.exchanges.gradients import release, take
+from hogwild.exchanges.gradients import give_up, release, take
 from hogwild.exchanges.shared import DISCARDED, STEPS, VERSION, SharedWeights
 from hogwild.exchanges.slots import LENGTH, WIDTH, Slots
 from hogwild.exchanges.tape import Lock
@@ -79,6 +79,7 @@ class TrajectoriesLink(Link):
         for name, tensor in contribution.tensors().items():
             part = tuple(slice(size) for size in tensor.shape)
             self.slots.content(name, slot)[part].copy_(tensor)
+        self.slots.seal(slot)
         with self.lock:
             self.slots.hand_over(slot, contribution.played, (steps, envs))
             self.shared.counters[STEPS] += contribution.steps
@@ -154,6 +155,10 @@ class TrajectoryLearner:
             while True:
                 taken = yield from door.through(lambda: take(slots, batch, self.lock))
                 news = Report(self.rank)
+                broken = [slot for slot in taken if not slots.is_whole(slot)]
+                if broken:
+                    yield from door.through(partial(give_up, slots, broken, self.shared, self.lock))
+                    taken = [slot for slot in taken if slot not in broken]
                 for computer, rollout in self.groups(taken):
                     pulled = yield from door.pull(self.flat)
                     yield from learn(computer, self.flat, door, rollout, pulled.step, 0, news)

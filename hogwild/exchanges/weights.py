@@ -12,7 +12,7 @@ from torch import Tensor
 
 from hogwild.config.settings import Settings
 from hogwild.exchanges.normalising import add_inputs
-from hogwild.exchanges.shared import DISCARDED, READY, STEPS, VERSION, SharedWeights
+from hogwild.exchanges.shared import DISCARDED, READY, SKIPPED, SKIPPED_IN_A_ROW, STEPS, VERSION, SharedWeights
 from hogwild.exchanges.tape import Lock
 from hogwild.learning import Gradients, Learner
 from hogwild.link import Contribution, InputSums, Link, Pulled
@@ -48,7 +48,15 @@ class WeightsLink(Link):
                 add_inputs(self.shared, contribution, self.normalise_steps)
             return Receipt()
         assert isinstance(contribution, Gradients)
-        return self._apply(contribution)
+        return self._apply(contribution) if contribution.is_finite else self._leave_out(contribution)
+
+    def _leave_out(self, gradients: Gradients) -> Receipt:
+        """Count steps whose gradients are of no use."""
+        with self.lock:
+            self.shared.counters[STEPS] += gradients.steps
+            self.shared.counters[SKIPPED] += 1
+            self.shared.counters[SKIPPED_IN_A_ROW] += 1
+        return Receipt()
 
     def _apply(self, gradients: Gradients) -> Receipt:
         shared = self.shared
@@ -63,6 +71,7 @@ class WeightsLink(Link):
             if self.too_late:
                 return Receipt()
             shared.counters[VERSION] += 1
+            shared.counters[SKIPPED_IN_A_ROW] = 0
             shared.counts[self.set] += 1
             count, step = int(shared.counts[self.set]), shared.counter(STEPS)
             flat = gradients.flat.to(shared.weights.device)

@@ -4,11 +4,14 @@ A checkpoint is written under a temporary name: payloads first, then a manifest 
 each forced to the disk; then the folder is renamed. Nothing in it can execute anything.
 """
 
+import errno
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,13 +22,14 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 from hogwild.errors import CheckpointError, NewerFormat
-from hogwild.runs.files import sync_folder, write_whole
+from hogwild.files import sync_folder, write_whole
 from hogwild.runs.tree import join_tree, split_tree
 
 FORMAT = 1
 PREFIX = "step-"
 NAME = re.compile(r"step-\d+")  # a copy under another name is nobody's checkpoint
 MANIFEST = "manifest.json"
+LARGEST_MANIFEST = 1e6  # bytes
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,10 @@ def write_checkpoint(folder: Path, step: int, checkpoint: Checkpoint) -> Path:
     except OSError as error:
         shutil.rmtree(temporary, ignore_errors=True)
         size = sum(len(c) for c in payloads.values()) / 1e6
-        raise CheckpointError(f"Cannot write a checkpoint of {size:.0f} MB to '{folder}': {error.strerror}.") from error
+        words = f"Cannot write a checkpoint of {size:.1f} MB to '{folder}': {error.strerror}"
+        if error.errno == errno.ENOSPC:
+            words += f", {shutil.disk_usage(folder).free / 1e6:.1f} MB are free"
+        raise CheckpointError(f"{words}.") from error
     return final
 
 
@@ -95,7 +102,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     try:
         arrays = {n: load_arrays(contents[f"{n}.safetensors"]) for n in ("weights", "learner", "state")}
         state = join_tree(json.loads(contents["state.json"]), arrays["state"])
-    except (SafetensorError, ValueError, KeyError) as error:
+    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise CheckpointError(f"Checkpoint '{path}' cannot be read: {error}.") from None
     return Checkpoint(arrays["weights"], arrays["learner"], state)
 
@@ -103,11 +110,13 @@ def read_checkpoint(path: Path) -> Checkpoint:
 def read_manifest(path: Path) -> dict[str, Any]:
     """The manifest of a checkpoint; without one it was never finished."""
     try:
+        if not _is_plain(path / MANIFEST, LARGEST_MANIFEST):
+            raise ValueError(MANIFEST)
         manifest = json.loads((path / MANIFEST).read_bytes())
         made_by, files = int(manifest["format"]), dict(manifest["files"])
     except FileNotFoundError:
         raise CheckpointError(f"'{path}' is not a whole checkpoint: it has no {MANIFEST}.") from None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise CheckpointError(f"Checkpoint '{path}' is damaged: its {MANIFEST} cannot be read.") from None
     if made_by > FORMAT:
         raise NewerFormat(
@@ -121,7 +130,7 @@ def _read_checked(path: Path, expected: Any) -> bytes:
     if not isinstance(expected, dict):
         raise damaged
     try:
-        if path.stat().st_size != expected.get("size"):
+        if not _is_plain(path) or path.stat().st_size != expected.get("size"):
             raise damaged
         content = path.read_bytes()
     except OSError:
@@ -129,6 +138,12 @@ def _read_checked(path: Path, expected: Any) -> bytes:
     if hashlib.sha256(content).hexdigest() != expected.get("sha256"):
         raise damaged
     return content
+
+
+def _is_plain(path: Path, largest: float = math.inf) -> bool:
+    """Whether a path is a file, and no link to somewhere else or pipe that never answers."""
+    status = path.lstat()
+    return stat.S_ISREG(status.st_mode) and status.st_size <= largest
 
 
 def list_checkpoints(folder: Path) -> list[Path]:
@@ -161,13 +176,16 @@ def newest_checkpoint(folder: Path) -> tuple[Path, Checkpoint, list[str]]:
     raise CheckpointError(f"Nothing to load in '{folder}'. {reasons}")
 
 
-def remove_old(newest: Path, keep: int, best: str) -> None:
-    """Remove all but the newest `keep` checkpoints and the best one.
+def remove_old(newest: Path, keep: int, best: str) -> list[str]:
+    """Remove all but the newest `keep` checkpoints and the best one; answers what could not be removed, in words.
 
     What lies beyond the newest is left over from work that a resumed run could not read, and goes too.
     """
     others = [path for path in list_checkpoints(newest.parent) if path != newest]
     older = [path for path in others if path < newest]
+    left = []
     for path in others:
         if path not in older[max(0, len(older) - keep + 1) :] and path.name != best:
             shutil.rmtree(path, ignore_errors=True)
+            left += [f"Cannot remove the old checkpoint '{path}'."] if path.exists() else []
+    return left

@@ -1,6 +1,7 @@
 """One run's folder: its files by name, and the rule that a run is never overwritten unasked."""
 
 import contextlib
+import dataclasses
 import fcntl
 import itertools
 import json
@@ -14,7 +15,8 @@ import tomli_w
 
 from hogwild.config.settings import Settings, setting_groups
 from hogwild.errors import RunFolderError, UsageError
-from hogwild.runs.files import replace_file, write_json
+from hogwild.faults.events import Event
+from hogwild.files import replace_file, write_json
 
 
 class RunFolder:
@@ -33,6 +35,8 @@ class RunFolder:
         self.tape = path / "tape"
         self.live = path / "live"
         self.inputs = path / "inputs"
+        self.blackbox = path / "blackbox"
+        self.events = path / "events.jsonl"
         self.evaluations = path / "evaluations.jsonl"
         self.videos = path / "videos"
         self._lock: int | None = None
@@ -129,8 +133,21 @@ class RunFolder:
         """Write where the run stands."""
         write_json(self.status, status)
 
+    def add_event(self, event: Event, step: int) -> None:
+        """Add what a run has survived to its events, and the details to its log."""
+        line = {"time": time.strftime("%Y-%m-%d %H:%M:%S"), "step": step} | dataclasses.asdict(event)
+        try:
+            with open(self.events, "a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+        except OSError as error:
+            raise RunFolderError(f"Cannot write '{self.events}': {error.strerror}.") from None
+        if event.details:
+            self.note(event.details)
+
     def note(self, line: str) -> None:
         """Add a line to the run's log."""
+        if not line:
+            return
         try:
             with open(self.log, "a", encoding="utf-8") as file:
                 file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n")

@@ -1,7 +1,6 @@
 """How a run was made: command, revision, versions, machine, ROM, seeds. Enough to trust a number, or to doubt it."""
 
 import hashlib
-import importlib.metadata
 import os
 import platform
 import shlex
@@ -10,10 +9,8 @@ import sys
 import time
 from typing import Any
 
-from hogwild.machine import available_cores
+from hogwild.machine import available_cores, versions
 from hogwild.resolve import Resolved
-
-PACKAGES = ("hogwild", "torch", "numpy", "gymnasium", "ale-py", "safetensors")
 
 
 def describe_run(resolved: Resolved, seeds: dict[str, list[int]]) -> dict[str, Any]:
@@ -76,17 +73,6 @@ def git_state() -> dict[str, str] | None:
         return {"revision": ask("rev-parse", "HEAD").strip(), "diff": ask("diff", "HEAD")}
     except (OSError, subprocess.SubprocessError):
         return None
-
-
-def versions() -> dict[str, str]:
-    """Versions of everything that a result may hang on."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
 
 
 def processor_name() -> str:

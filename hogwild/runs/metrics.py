@@ -21,6 +21,7 @@ METRICS = {
         Metric("episode/return_best", "score", "best raw return of a whole game so far"),
         Metric("episode/length_mean", "steps", "mean length of the last 100 whole games"),
         Metric("episode/count", "episodes", "whole games finished so far"),
+        Metric("episode/lost", "episodes", "lost so far because their environments failed; not there if none is"),
         Metric("progress/steps", "steps", "steps of all environments together: the x-axis of everything"),
         Metric("progress/frames", "frames", "emulator frames: steps times frame-skip"),
         Metric("progress/updates", "updates", "changes of the weights so far: the weights' version"),
@@ -47,7 +48,10 @@ METRICS = {
         Metric("async/age", "s", "seconds between pulling the weights that play a rollout and its update, mean"),
         Metric("async/age_max", "s", "the same, largest"),
         Metric("async/queue", "slots", "rollouts or gradients on their way when one was added, mean"),
-        Metric("async/dropped", "gradients", "overwritten before they were read, so far (--when-full drop-oldest)"),
+        Metric(
+            "async/dropped", "gradients", "or rollouts lost on their way so far: overwritten, or left by one who died"
+        ),
+        Metric("async/skipped", "updates", "left out so far because they were not finite; not there if none was"),
         Metric("async/discarded", "rollouts", "or their gradients, left out for being older than --max-lag, so far"),
         Metric("async/lock_wait", "ms", "wait for the lock before an update, mean"),
         Metric("time/environment", "1", "share of all participants' time spent in environments"),

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from hogwild.errors import RunFolderError
+from hogwild.files import replace_file
 from hogwild.images import png, spread
 from hogwild.report import Episode
-from hogwild.runs.files import replace_file
 from hogwild.runs.folder import RunFolder
 
 EPISODE_COLUMNS = ("step", "seconds", "worker", "return", "length")

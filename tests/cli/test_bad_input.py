@@ -65,6 +65,7 @@ def check(ended: Ended, code: int, *words: str) -> None:
     assert all(word in ended.err for word in words), ended.err
 
 
+@pytest.mark.fault(73)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -277,6 +277,7 @@ def test_the_command_of_a_run_can_be_typed_again(made: tuple[Path, Ended]) -> No
     assert meta["command"].startswith("hogwild train CartPole-v1 ")
 
 
+@pytest.mark.fault(64)
 def test_resuming_a_finished_run_says_so(here: Callable[..., Ended], tiny: Path) -> None:
     ended = here("resume", str(tiny))
     assert ended.code == 0
@@ -384,6 +385,8 @@ def test_what_does_not_train_does_not_wait_for_torch(
 ENDLESS = shlex.split("train CartPole-v1 --workers 1 --envs 2 --minutes 5 --log-seconds 0.2 --name a")
 
 
+@pytest.mark.fault(15)
+@pytest.mark.fault(16)
 @pytest.mark.parametrize(
     ("number", "to_all", "code"),
     [(signal.SIGINT, True, 130), (signal.SIGTERM, False, 143), (signal.SIGTERM, True, 143)],
@@ -408,6 +411,7 @@ def test_a_signal_ends_training_in_order(tmp_path: Path, number: int, to_all: bo
     assert checkpoint.state["progress"]["steps"] > 0
 
 
+@pytest.mark.fault(19)
 def test_ctrl_c_while_workers_load_ends_in_order_and_without_noise(tmp_path: Path) -> None:
     started = Started(ENDLESS, tmp_path)
     wait_until(lambda: any("spawn_main" in " ".join(p.cmdline()) for p in started.family()), 60, "a worker")
@@ -437,6 +441,7 @@ gymnasium.register("Slow-v0", entry_point=Slow)
 """
 
 
+@pytest.mark.fault(17)
 def test_a_second_ctrl_c_ends_training_at_once(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(SLOW)
     started = Started(["train", "slow:Slow-v0", *ENDLESS[2:]], tmp_path)
@@ -458,6 +463,7 @@ class Gone(Silent):
         raise BrokenPipeError
 
 
+@pytest.mark.fault(21)
 def test_a_reader_that_goes_away_does_not_cost_what_was_learned(tmp_path: Path) -> None:
     few: dict[str, Any] = {"steps": 64, "engine": "inline", "workers": 1, "envs": 2, "rollout_steps": 16}
     with contextlib.suppress(BrokenPipeError):
@@ -465,6 +471,7 @@ def test_a_reader_that_goes_away_does_not_cost_what_was_learned(tmp_path: Path) 
     assert newest_checkpoint(tmp_path / "a" / "checkpoints")[1].state["progress"]["steps"] > 0
 
 
+@pytest.mark.fault(71)
 def test_two_trainings_cannot_share_a_run(here: Callable[..., Ended], tiny: Path) -> None:
     owner = RunFolder(tiny)
     owner.lock()

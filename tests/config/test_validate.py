@@ -121,6 +121,7 @@ def test_every_encoder_for_pictures_takes_pictures(kind: str) -> None:
     assert problems(Settings().update(encoder=kind), PICTURES) == []
 
 
+@pytest.mark.fault(73)
 def test_several_complaints_come_at_once() -> None:
     wrong = Settings().update(discount=1.5, entropy=(-1, 0.1, -2), learning_rate_final=0.5, name="a/b")
     assert len(problems(wrong)) == 5

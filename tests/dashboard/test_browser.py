@@ -291,6 +291,7 @@ def test_everything_can_be_reached_by_keyboard(server: Server, open_page: Open) 
     page.get_by_role("heading", name="Runs").wait_for()
 
 
+@pytest.mark.fault(81)
 def test_a_hostile_name_is_text_and_nothing_else(tmp_path: Path, runs: Path, open_page: Open) -> None:
     name = "<img src=x onerror=alert(1)>"
     shutil.copytree(runs / "cart-0", tmp_path / "runs" / name)

@@ -12,6 +12,7 @@ from tests.dashboard.conftest import Server, run_async, serving
 OWN = {"x-hogwild": "1", "content-type": "application/json"}
 
 
+@pytest.mark.fault(81)
 @pytest.mark.parametrize(
     "host", ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "8.8.8.8", "", "a:b:c", "[", "[::1"]
 )
@@ -25,6 +26,7 @@ def test_a_tunnel_to_this_machine_may_have_another_port(server: Server, host: st
     assert server.ask("/api/runs", headers={"Host": host})[0] == 200
 
 
+@pytest.mark.fault(81)
 @pytest.mark.parametrize(
     "origin", ["https://evil.example", "http://localhost:1", "null", "http://127.0.0.1.evil.example", "http://["]
 )
@@ -46,6 +48,7 @@ def test_another_site_cannot_embed_or_read_but_may_link_here(server: Server) -> 
     assert headers["cross-origin-resource-policy"] == "same-origin"
 
 
+@pytest.mark.fault(81)
 def test_changes_need_a_header_that_forms_and_images_cannot_send(server: Server) -> None:
     body = {"kind": "evaluate", "checkpoint": "step-000000003000"}
     before = server.get("/api/jobs")
@@ -56,6 +59,7 @@ def test_changes_need_a_header_that_forms_and_images_cannot_send(server: Server)
     assert server.get("/api/jobs") == before
 
 
+@pytest.mark.fault(81)
 def test_every_answer_carries_a_strict_policy(server: Server) -> None:
     for path in ("/", "/api/runs", "/api/none", "/assets/app.js", "/assets/none"):
         _, headers, _ = server.ask(path)
@@ -68,6 +72,7 @@ def test_every_answer_carries_a_strict_policy(server: Server) -> None:
         assert "server" not in headers
 
 
+@pytest.mark.fault(81)
 @pytest.mark.parametrize(
     "path",
     [
@@ -103,6 +108,7 @@ def test_links_that_lead_out_of_the_runs_folder_show_no_more_than_a_run(server: 
         link.unlink()
 
 
+@pytest.mark.fault(81)
 def test_large_bodies_are_refused_whatever_they_say_of_themselves(server: Server) -> None:
     large = b'{"action": "' + b"x" * (2 * LARGEST_BODY) + b'"}'
     assert server.ask("/api/play/step", "POST", large, OWN)[0] == 413
@@ -140,6 +146,7 @@ def test_an_action_is_a_whole_number() -> None:
         assert server.post("/api/play/step", {"action": 1})[0] == 200
 
 
+@pytest.mark.fault(81)
 def test_too_many_requests_are_turned_away_and_then_let_in_again() -> None:
     now = 0.0
     bucket = Bucket(10.0, now=lambda: now)
@@ -174,6 +181,7 @@ def test_loopback_is_all_that_is_listened_on_by_default(server: Server) -> None:
         socket.create_connection((str(own), server.port), timeout=2)
 
 
+@pytest.mark.fault(81)
 def test_beyond_loopback_everything_needs_the_token(runs: Path) -> None:
     with serving("dashboard", "--runs", str(runs), "--host", "0.0.0.0") as server:
         token = server.address.split("token=")[1]

@@ -112,6 +112,7 @@ def run_to(steps: int, folder: Path, name: str, resume_to: int = 0, **changes: A
     return checkpoint.weights | checkpoint.learner  # type: ignore[no-any-return]
 
 
+@pytest.mark.fault(62)
 @pytest.mark.parametrize(
     "changes",
     [

@@ -63,11 +63,11 @@ def test_every_step_that_was_counted_was_reported() -> None:
     assert reported == session.counts()[0]
 
 
-def test_a_killed_worker_is_noticed_within_a_second_and_named() -> None:
-    _, engine = started()
+def test_a_killed_worker_is_noticed_within_a_second_and_named_where_nobody_may_die() -> None:
+    _, engine = started(max_deaths=1)
     os.kill(engine.statuses[1].pid, signal.SIGKILL)
     killed = time.monotonic()
-    with pytest.raises(WorkerDied, match=r"Worker 1 \(pid \d+\) died: killed by signal 9"):
+    with pytest.raises(WorkerDied, match=r"Worker 1 \(pid \d+\) died: killed by SIGKILL"):
         poll_for(engine, seconds=10)
     assert time.monotonic() - killed < 1.0
     engine.kill()
@@ -82,6 +82,7 @@ def test_workers_have_one_thread_for_mathematics_and_differ_in_their_seeds(tmp_p
     assert len(every) == len(set(every)) == 6
 
 
+@pytest.mark.fault(63)
 @pytest.mark.parametrize("lock", ["free", "turns"])
 def test_a_resumed_run_goes_on_counting_where_it_stopped(lock: str, tmp_path: Path) -> None:
     run = hogwild.train("CartPole-v1", workers=2, envs=4, steps=4000, lock=lock, log_seconds=0.2, runs=str(tmp_path))

@@ -4,7 +4,7 @@ import pytest
 from gymnasium.spaces import Box, Dict, Discrete, Sequence, Text
 
 from hogwild.config.settings import EnvSettings
-from hogwild.envs.gymnasium_batch import GymnasiumBatch, guarded
+from hogwild.envs.gymnasium_batch import GymnasiumBatch, guarded, next_seed
 from hogwild.envs.ids import EnvPlan
 from hogwild.envs.layout import read_layout
 from hogwild.envs.make import can_be_drawn, layout_of, make_batch, solved_at
@@ -210,7 +210,7 @@ def test_a_batch_plays_like_the_environment_alone():
     expected, _ = env.reset(seed=3)
     assert np.array_equal(batch.reset([3])[0], expected)
     random = np.random.default_rng(0)
-    ends = 0
+    ends, seed = 0, 3
     for _ in range(200):
         action = random.integers(2)
         expected, reward, terminated, truncated, _ = env.step(action)
@@ -219,7 +219,8 @@ def test_a_batch_plays_like_the_environment_alone():
         if terminated or truncated:
             ends += 1
             assert np.array_equal(step.final_observations[0], expected)
-            expected, _ = env.reset()
+            seed = next_seed(seed)
+            expected, _ = env.reset(seed=seed)
         assert np.array_equal(step.observations[0], expected)
     assert ends > 3
 
@@ -297,15 +298,11 @@ def test_a_lost_life_is_not_the_end_of_the_game():
 # Failures
 
 
-@pytest.mark.parametrize(
-    ("place", "where"),
-    [("constructor", "could not be made"), ("reset", "failed in reset"), ("step", "failed in step")],
-)
+@pytest.mark.parametrize(("place", "where"), [("constructor", "could not be made"), ("reset", "failed in reset")])
 def test_whatever_an_environment_raises_is_reported_under_its_name(place, where):
     def drive():
         batch = batch_of(BROKEN[place])
         batch.reset([0])
-        act(batch, 0)
 
     with pytest.raises(EnvironmentFailed) as caught:
         drive()
@@ -322,8 +319,76 @@ def test_an_observation_of_another_shape_is_not_stretched_to_fit():
     batch = GymnasiumBatch("shrinking", Shrinking, 2)
     batch.reset([0, 1])
     act(batch, 0, 0)
-    with pytest.raises(EnvironmentFailed, match=r"failed in step.*shape"):
-        act(batch, 0, 0)
+    step = act(batch, 0, 0)
+    assert [fault.index for fault in step.faults] == [0, 1]
+    assert "failed in step: ValueError: the observation has the shape (1,), not (2,)" in step.faults[0].what
+
+
+def test_an_environment_that_raises_loses_its_episode_and_is_made_anew():
+    made = []
+
+    class Breaking(Counter):
+        def __init__(self):
+            super().__init__()
+            made.append(self)
+            self.number = len(made)
+
+        def step(self, action):
+            if self.number == 2 and self.count == 3:
+                raise ZeroDivisionError("oh dear")
+            return super().step(action)
+
+    batch = GymnasiumBatch("breaking", Breaking, 2)
+    batch.reset([0, 1])
+    for _ in range(3):
+        before = act(batch, 0, 0).observations.copy()
+    step = act(batch, 0, 0)
+    (fault,) = step.faults
+    assert (fault.index, fault.what) == (1, "Environment 'breaking' failed in step: ZeroDivisionError: oh dear")
+    assert "test_gymnasium_batch.py" in fault.details
+    assert step.truncated.tolist() == [False, True]
+    assert not step.terminated.any()
+    assert not step.game_over.any()
+    assert step.rewards[1] == 0.0
+    np.testing.assert_array_equal(step.final_observations[1], before[1])  # the last that was good
+    assert len(made) == 3
+    assert act(batch, 0, 0).faults == ()
+
+
+def test_environments_that_lose_every_episode_are_given_up():
+    batch = batch_of(BROKEN["step"])
+    batch.reset([0])
+    for _ in range(20):
+        act(batch, 0)
+    with pytest.raises(EnvironmentFailed, match=r"oh dear, the step \(21 episodes in a row were lost"):
+        act(batch, 0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ((np.full(2, np.nan), 0.0), "infinite or none"),
+        ((np.array([0.0, np.inf]), 0.0), "infinite or none"),
+        ((np.zeros(2), np.nan), "the reward is nan"),
+        ((np.zeros(2), -np.inf), "the reward is -inf"),
+    ],
+)
+@pytest.mark.parametrize("over", [False, True])
+def test_what_cannot_be_learned_from_never_leaves_a_batch(wrong, words, over):
+    class Wrong(Counter):
+        def step(self, action):
+            observation, reward, ended, cut, info = super().step(action)
+            return (*wrong, over, cut, info) if action == 1 else (observation, reward, ended, cut, info)
+
+    batch = GymnasiumBatch("wrong", Wrong, 3)
+    batch.reset([0, 1, 2])
+    step = act(batch, 0, 1, 0)
+    assert [fault.index for fault in step.faults] == [1]
+    assert words in step.faults[0].what
+    assert np.isfinite(step.observations).all()
+    assert np.isfinite(step.final_observations).all()
+    assert np.isfinite(step.rewards).all()
+    assert step.truncated.tolist() == [False, True, False]
 
 
 def test_an_environment_that_cannot_be_made_has_no_spec_either():

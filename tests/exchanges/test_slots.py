@@ -1,8 +1,10 @@
 """Slots: few file descriptors however many there are, and each its own to autograd."""
 
+import pytest
 import torch
 
 from hogwild.exchanges.slots import Slots
+from hogwild.rollout import Played
 
 
 def test_shared_tensors_do_not_become_more_with_workers_and_slots() -> None:
@@ -28,3 +30,27 @@ def test_a_slot_can_be_filled_while_another_is_learned_from() -> None:
     loss.backward()
     assert weight.grad is not None
     assert weight.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.fault(2)
+@pytest.mark.parametrize("name", ["flat", "first"])
+def test_what_was_only_half_written_is_told_from_what_is_whole(name: str) -> None:
+    slots = Slots(1, 1, {"flat": torch.empty(3), "first": torch.empty(2, 2, dtype=torch.bool)})
+    slots.content("flat", 0).fill_(2.0)
+    slots.seal(0)
+    slots.hand_over(0, [Played(5)])
+    assert slots.is_whole(0)
+    slots.content(name, 0)[-1] = 1  # as one does who overwrites it, and is killed
+    assert not slots.is_whole(0)
+
+
+@pytest.mark.fault(2)
+def test_a_slot_is_nobodys_but_its_owners_until_it_is_handed_over() -> None:
+    slots = Slots(1, 2, {"flat": torch.empty(3)})
+    slots.content("flat", 0).fill_(2.0)
+    slots.seal(0)
+    assert slots.take(1) is None
+    slots.hand_over(0, [Played(5)])
+    assert slots.take(1) == [0]
+    assert slots.forget_taken() == 1  # whoever took it has died
+    assert slots.free_slot(0) == 0

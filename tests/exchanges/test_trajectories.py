@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 import torch
 
 from hogwild.exchanges.shared import DISCARDED, STEPS, VERSION
@@ -90,6 +91,7 @@ def test_workers_wait_for_a_free_slot_and_the_learner_for_enough_rollouts() -> N
     assert setup.shared.counter(STEPS) == 8 * 3 + 18
 
 
+@pytest.mark.fault(42)
 def test_rollouts_older_than_allowed_are_discarded_or_corrected() -> None:
     for when_stale, discarded, updates in (("discard", 1, 5), ("vtrace", 0, 6)):
         setup = Setup(max_lag=3, when_stale=when_stale)

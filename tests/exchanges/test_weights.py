@@ -150,6 +150,7 @@ def test_a_blank_screen_has_no_variance_and_is_not_blown_up() -> None:
     assert dict(shared.layout.views(shared.weights))[DEVIATION].item() == 1.0
 
 
+@pytest.mark.fault(42)
 def test_a_rollout_is_too_old_or_not_as_a_whole() -> None:
     """The updates that a worker makes of its own rollout do not make that rollout older."""
     shared = make_shared()

@@ -74,7 +74,7 @@ def test_a_new_policy_is_close_to_random() -> None:
 
 def without_value(policy: Policy) -> set[str]:
     """Modules on which a policy's values do not depend."""
-    out = policy(torch.randn(1, 4, 4), policy.initial_state(4), torch.zeros(1, 4, dtype=torch.bool))
+    out = policy(torch.randn(3, 4, 4), policy.initial_state(4), torch.zeros(3, 4, dtype=torch.bool))
     gradients = torch.autograd.grad(out.value.sum(), list(policy.parameters()), allow_unused=True)
     names = [name for name, _ in policy.named_parameters()]
     changing = [g is not None and bool(g.any()) for g in gradients]

@@ -15,6 +15,7 @@ import pytest
 import hogwild
 from hogwild.envs.gymnasium_batch import GymnasiumBatch
 from hogwild.errors import CheckpointError
+from hogwild.files import write_whole
 from hogwild.runs import checkpoint as module
 from hogwild.runs.checkpoint import (
     Checkpoint,
@@ -24,7 +25,6 @@ from hogwild.runs.checkpoint import (
     remove_old,
     write_checkpoint,
 )
-from hogwild.runs.files import write_whole
 
 PAYLOADS = ("weights.safetensors", "learner.safetensors", "state.safetensors", "state.json")
 
@@ -90,6 +90,7 @@ def test_the_same_step_can_be_written_again(tmp_path: Path, saved: Path) -> None
     assert read_checkpoint(saved).learner["counters"][0] == 99
 
 
+@pytest.mark.fault(50)
 @pytest.mark.parametrize("name", PAYLOADS)
 @pytest.mark.parametrize("length", ["nothing", "half", "one byte less"])
 def test_a_truncated_file_is_refused(saved: Path, name: str, length: str) -> None:
@@ -99,6 +100,7 @@ def test_a_truncated_file_is_refused(saved: Path, name: str, length: str) -> Non
     assert name in refuse(saved)
 
 
+@pytest.mark.fault(51)
 @pytest.mark.parametrize("name", PAYLOADS)
 @pytest.mark.parametrize("place", [0.0, 0.25, 0.5, 0.75, 1.0])
 def test_a_flipped_byte_is_refused(saved: Path, name: str, place: float) -> None:
@@ -108,6 +110,7 @@ def test_a_flipped_byte_is_refused(saved: Path, name: str, place: float) -> None
     assert name in refuse(saved)
 
 
+@pytest.mark.fault(50)
 @pytest.mark.parametrize("name", PAYLOADS)
 def test_a_missing_file_is_refused(saved: Path, name: str) -> None:
     (saved / name).unlink()
@@ -131,6 +134,7 @@ def test_a_flipped_byte_in_the_manifest_is_refused_or_harmless(saved: Path) -> N
     assert len(refused) > 0.7 * len(whole)  # the rest is indentation and the number of the step
 
 
+@pytest.mark.fault(52)
 @pytest.mark.parametrize(
     "manifest", ["", "{", "[]", "null", "{}", '{"format": 1}', '{"format": "new", "files": {}}', "\x00" * 40]
 )
@@ -139,12 +143,14 @@ def test_a_damaged_manifest_is_refused(saved: Path, manifest: str) -> None:
     assert "manifest.json" in refuse(saved)
 
 
+@pytest.mark.fault(52)
 def test_a_missing_manifest_is_refused_as_not_whole(saved: Path) -> None:
     (saved / "manifest.json").unlink()
     assert "not a whole checkpoint" in refuse(saved)
     assert list_checkpoints(saved.parent) == []
 
 
+@pytest.mark.fault(58)
 def test_a_newer_format_is_refused_with_advice(saved: Path) -> None:
     rewrite_manifest(saved, format=module.FORMAT + 1)
     assert "update Hogwild" in refuse(saved)
@@ -160,6 +166,7 @@ class Booby:
         return open, (str(self.mark), "w")
 
 
+@pytest.mark.fault(54)
 @pytest.mark.parametrize("name", PAYLOADS)
 @pytest.mark.parametrize("forged", [False, True], ids=["manifest as written", "manifest forged"])
 def test_a_pickle_is_refused_and_never_executed(saved: Path, tmp_path: Path, name: str, forged: bool) -> None:
@@ -182,6 +189,8 @@ def test_the_newest_of_several_is_found(tmp_path: Path) -> None:
     assert skipped == []
 
 
+@pytest.mark.fault(50)
+@pytest.mark.fault(51)
 def test_a_damaged_newest_falls_back_to_the_one_before_and_says_so(tmp_path: Path) -> None:
     for step in (1, 2, 3):
         write_checkpoint(tmp_path, step, content(step))
@@ -210,6 +219,7 @@ def test_no_checkpoint_at_all_is_an_error(tmp_path: Path, folder: str) -> None:
         newest_checkpoint(tmp_path / folder)
 
 
+@pytest.mark.fault(53)
 def test_leftovers_of_interrupted_writes_are_ignored_and_overwritten(tmp_path: Path, saved: Path) -> None:
     leftover = tmp_path / ".step-000000000009.tmp"
     leftover.mkdir()
@@ -221,6 +231,7 @@ def test_leftovers_of_interrupted_writes_are_ignored_and_overwritten(tmp_path: P
     assert not leftover.exists()
 
 
+@pytest.mark.fault(46)
 @pytest.mark.parametrize("files_before", range(5))
 def test_a_full_disk_is_an_error_and_leaves_older_checkpoints_alone(
     tmp_path: Path, saved: Path, monkeypatch: pytest.MonkeyPatch, files_before: int

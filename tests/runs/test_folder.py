@@ -63,6 +63,7 @@ def test_a_run_that_cannot_be_removed_is_an_error_with_its_name(
     assert str(folder.path) in str(caught.value)
 
 
+@pytest.mark.fault(71)
 def test_a_second_claim_is_refused_with_the_process_that_has_the_first(folder: RunFolder) -> None:
     folder.lock()
     folder.write_status({"pid": os.getpid()})
@@ -78,6 +79,7 @@ def test_a_second_claim_names_the_process_even_before_its_first_status(folder: R
     folder.unlock()
 
 
+@pytest.mark.fault(71)
 def test_a_claim_that_was_given_up_can_be_taken_again(folder: RunFolder) -> None:
     folder.lock()
     folder.unlock()

@@ -1,0 +1,141 @@
+"""One participant of a run in a process of its own, which is replaced when it dies."""
+
+import multiprocessing
+import os
+import signal
+from multiprocessing.connection import Connection
+from typing import Any
+
+import psutil
+
+from hogwild.engines.crew import Crew
+from hogwild.engines.engine import WorkerStatus
+from hogwild.engines.spawning import signals_held_back, worker_environment
+from hogwild.engines.worker_process import participant_main
+from hogwild.errors import EnvironmentFailed, HogwildError, WorkerDied, exit_words
+from hogwild.exchanges.file_lock import FileLock
+
+CONTEXT = multiprocessing.get_context("spawn")
+WINDOW = 60.0  # seconds in which deaths are counted
+DESCRIPTORS = 0.8  # of what a process may have open
+
+
+class Member:
+    """A worker, or one who serves all workers."""
+
+    def __init__(self, crew: Crew, status: WorkerStatus, lock: FileLock) -> None:
+        self.crew = crew
+        self.status = status
+        self.lock = lock
+        self.process: multiprocessing.process.BaseProcess | None = None
+        self.pipe: Connection | None = None
+        self.error: HogwildError | None = None  # what it said before it ended
+        self.why_killed = ""  # if it was us
+        self.deaths: list[float] = []
+        self.restart_at: float | None = None
+        self.steps_before = 0  # that those made whom it replaces
+
+    @property
+    def who(self) -> str:
+        """What it is called."""
+        return f"{self.status.role.capitalize()} {self.status.rank}"
+
+    def start(self) -> None:
+        """Spawn the process, or the one that replaces it."""
+        ours, theirs = CONTEXT.Pipe()
+        self.process = CONTEXT.Process(
+            target=participant_main,
+            args=(self.crew, self.status.rank, self.status.restarts, self.lock, theirs),
+            name=f"hogwild {self.status.role} {self.status.rank}",
+            daemon=True,
+        )
+        try:
+            with worker_environment(), signals_held_back():
+                self.process.start()
+        except OSError as error:
+            ours.close()
+            raise HogwildError(f"Cannot start a process for {self.who.lower()}: {error.strerror}.") from error
+        finally:
+            theirs.close()
+        self.pipe = ours
+        self.error, self.why_killed, self.restart_at = None, "", None
+        self.steps_before = self.status.steps
+        self.status.pid, self.status.state = self.process.pid or 0, "starting"
+
+    def hear(self) -> list[tuple[str, Any]]:
+        """Everything that it has said; the last may be that it has ended."""
+        assert self.pipe is not None
+        news: list[tuple[str, Any]] = []
+        try:
+            while self.pipe.poll():
+                news.append(self.pipe.recv())
+        except (EOFError, OSError):
+            news.append(("ended", None))
+        return news
+
+    def kill(self, why: str = "") -> None:
+        """End the process at once; what is left of it is heard of as of any other death."""
+        self.why_killed = why
+        if self.process is not None and self.process.is_alive():
+            self.process.kill()
+
+    def bury(self) -> int | None:
+        """Wait for a process that has ended, and answer its exit code."""
+        assert self.process is not None
+        assert self.pipe is not None
+        self.process.join(timeout=5.0)
+        self.pipe.close()
+        self.pipe = None
+        self.crew.pulse.forget(self.status.rank)
+        return self.process.exitcode
+
+    def cause(self, code: int | None) -> HogwildError:
+        """Why it ended, as an error."""
+        if self.error is not None:
+            return self.error
+        return WorkerDied(f"{self.who} (pid {self.status.pid}) died: {self.why_killed or exit_words(code)}.")
+
+    def blames_environment(self, code: int | None) -> bool:
+        """Whether it probably died of its environments, and not of somebody who killed it."""
+        if self.status.role != "worker":
+            return False
+        from_outside = code in (-signal.SIGKILL, -signal.SIGTERM)
+        return isinstance(self.error, EnvironmentFailed) or (
+            self.error is None and (bool(self.why_killed) or not from_outside)
+        )
+
+    def is_forgiven(self, error: HogwildError, now: float) -> bool:
+        """Whether a death is no reason to end the run: the next one may live longer."""
+        limit = 0 if self.crew.settings.execution.record_schedule else self.crew.settings.execution.max_deaths
+        self.deaths = [death for death in self.deaths if now - death < WINDOW] + [now]
+        has_failed_itself = self.error is not None
+        never_worked = self.status.restarts == 0 and self.status.steps == self.steps_before == 0
+        if has_failed_itself and (never_worked or not isinstance(error, EnvironmentFailed | WorkerDied)):
+            return False
+        return len(self.deaths) < limit
+
+    def plan_restart(self, now: float) -> None:
+        """The next one starts at once after a first death, and a little later after each further one."""
+        self.status.state = "dead"
+        self.status.restarts += 1
+        self.restart_at = now + (0.0 if len(self.deaths) <= 1 else 2.0 ** (len(self.deaths) - 2))
+
+    def excess(self, most_megabytes: float) -> str:
+        """What it has too much of, in words."""
+        try:
+            process = psutil.Process(self.status.pid)
+            memory = process.memory_info()
+            megabytes = (memory.rss - getattr(memory, "shared", 0)) / 1e6
+            descriptors = process.num_fds()
+        except (psutil.Error, AttributeError):
+            return ""
+        if megabytes > most_megabytes:
+            return f"had {megabytes:,.0f} MB of memory, and {most_megabytes:,.0f} are the most (--worker-memory)"
+        if descriptors > DESCRIPTORS * os.sysconf("SC_OPEN_MAX"):
+            return f"had {descriptors} files open, and {os.sysconf('SC_OPEN_MAX')} are the most"
+        return ""
+
+
+def most_memory(settings_megabytes: float, members: int) -> float:
+    """The megabytes that one process may have: what was set, or its share of four fifths of the machine."""
+    return settings_megabytes or 0.8 * psutil.virtual_memory().total / 1e6 / members

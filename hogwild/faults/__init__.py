@@ -1,0 +1,1 @@
+"""What may go wrong with a run, and what becomes of it: events, deadlines, capsules, weights that are not finite."""

@@ -1,0 +1,125 @@
+"""Capsules: small files with all that is needed to make an environment's fault happen again."""
+
+import dataclasses
+import json
+import multiprocessing
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hogwild.config.settings import Settings
+from hogwild.envs.blackbox import Played
+from hogwild.envs.ids import plan_env
+from hogwild.envs.make import make_batch
+from hogwild.errors import UsageError, exit_words
+from hogwild.files import write_json
+
+FORMAT = 1
+LARGEST = 64e6  # bytes of a capsule that is read
+TICK = 200  # actions between two signs of life
+
+
+@dataclass(frozen=True)
+class Capsule:
+    """What happened, and what had been done before."""
+
+    env: str
+    environment: dict[str, Any]  # settings of the environment that are not the plain ones
+    what: str
+    details: str  # where it happened
+    versions: dict[str, str]
+    played: tuple[Played, ...]  # one environment, or all of a worker that died: it may have been any
+
+
+def write_capsule(folder: Path, name: str, capsule: Capsule) -> Path:
+    """Write a capsule under a name that says when and who."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"
+    path = next(p for n in range(1000) if not (p := folder / f"{stem}{f'-{n}' if n else ''}.json").exists())
+    write_json(path, {"format": FORMAT} | dataclasses.asdict(capsule))
+    return path
+
+
+def read_capsule(path: Path) -> Capsule:
+    """A capsule from its file; anything else is refused."""
+    try:
+        if path.stat().st_size > LARGEST:
+            raise UsageError(f"'{path}' is too large to be a capsule.")
+        content = json.loads(path.read_bytes())
+        made_by = int(content.pop("format"))
+        if made_by > FORMAT:
+            raise UsageError(f"'{path}' has format {made_by}, and this Hogwild reads up to {FORMAT}: update Hogwild.")
+        played = tuple(Played(**each) for each in content.pop("played"))
+        capsule = Capsule(**content, played=played)
+        for each in played:
+            np.asarray(each.actions, dtype=float)
+            if not isinstance(each.seed, int) or not isinstance(each.index, int):
+                raise TypeError("seed")
+        if not isinstance(capsule.env, str) or not isinstance(capsule.environment, dict):
+            raise TypeError("env")
+    except OSError as error:
+        raise UsageError(f"Cannot read '{path}': {error.strerror}.") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise UsageError(f"'{path}' is not a capsule.") from None
+    return capsule
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What came of playing one environment's actions again."""
+
+    played: Played
+    what: str  # empty: nothing went wrong
+    after: int = 0  # actions
+
+
+def reproduce(capsule: Capsule, timeout: float) -> Iterator[Replay]:
+    """Play everything in a capsule again, each environment in a process of its own, since it may die or hang."""
+    for played in capsule.played:
+        yield _replay(capsule, played, timeout)
+
+
+def _replay(capsule: Capsule, played: Played, timeout: float) -> Replay:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_play, args=(capsule, played, theirs), daemon=True)
+    process.start()
+    theirs.close()
+    done = 0
+    try:
+        while ours.poll(timeout if done else 10 * timeout):
+            kind, content, done = ours.recv()
+            if kind != "tick":
+                return Replay(played, content, done)
+        return Replay(played, f"it did not answer within {timeout:g} s", done)
+    except (EOFError, OSError):
+        process.join(5.0)
+        return Replay(played, f"it died: {exit_words(process.exitcode)}", done)
+    finally:
+        process.kill()
+        process.join()
+        ours.close()
+
+
+def _play(capsule: Capsule, played: Played, pipe: Connection) -> None:
+    settings = Settings(env=capsule.env).update(**capsule.environment)
+    batch = make_batch(plan_env(settings), settings.environment, 1)
+    pipe.send(("tick", "", 1))
+    try:
+        batch.reset([played.seed])
+        for number, action in enumerate(played.actions, start=1):
+            step = batch.step(np.asarray([action], dtype=batch.spec.action_dtype))
+            if step.faults:
+                pipe.send(("fault", step.faults[0].what, number))
+                return
+            if number % TICK == 0:
+                pipe.send(("tick", "", number))
+    except Exception as error:
+        pipe.send(("fault", str(error), 0))
+        return
+    pipe.send(("fine", "", len(played.actions)))

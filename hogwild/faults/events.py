@@ -1,0 +1,16 @@
+"""What happened to a run that is worth a line in its log: deaths, replacements, lost episodes."""
+
+from dataclasses import dataclass
+
+LOST = "episode-lost"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that a run survived."""
+
+    kind: str  # died, hung, recycled, episode-lost, not-finite
+    who: str  # worker 3
+    words: str  # for the user, one sentence
+    details: str = ""  # for the log, such as a traceback
+    capsule: str = ""  # file with what led to it

@@ -1,0 +1,41 @@
+"""What tests of faults have in common: nothing may be left behind, whatever happened."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_behind() -> Iterator[None]:
+    """No process and no shared memory outlives a test."""
+    shared = set(os.listdir("/dev/shm")) if Path("/dev/shm").is_dir() else set()
+    yield
+    left = [p for p in psutil.Process().children(recursive=True) if "hogwild" in " ".join(_words(p))]
+    assert not left
+    if shared:
+        assert not {name for name in set(os.listdir("/dev/shm")) - shared if "torch" in name}
+
+
+def _words(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline() if process.status() != psutil.STATUS_ZOMBIE else []
+    except psutil.Error:
+        return []
+
+
+@pytest.fixture
+def faulty(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Choose the fault of the environment whose id is answered."""
+
+    def choose(fault: str, **variables: object) -> str:
+        from tests.reliability.fault_env import ID
+
+        monkeypatch.setenv("FAULT", fault)
+        for name, value in variables.items():
+            monkeypatch.setenv(f"FAULT_{name.upper()}", str(value))
+        return ID
+
+    return choose

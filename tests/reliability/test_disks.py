@@ -1,0 +1,266 @@
+"""Disks that are full or read-only, and checkpoints that were damaged or made to do harm."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+import hogwild
+from hogwild.errors import CheckpointError, RunFolderError
+from hogwild.evaluation import evaluate
+from hogwild.runs import checkpoint as checkpoints
+from hogwild.runs.checkpoint import Checkpoint, newest_checkpoint, read_checkpoint, remove_old, write_checkpoint
+from hogwild.runs.writers import RunWriter
+from tests.reliability.watching import events
+
+SMALL: dict[str, Any] = {"engine": "inline", "workers": 1, "envs": 2, "rollout_steps": 16, "log_seconds": 0.05}
+
+
+def content(size: int = 20_000) -> Checkpoint:
+    return Checkpoint({"w": np.arange(size, dtype=np.float32)}, {"s": np.ones(size, np.float32)}, {"progress": {}})
+
+
+WRITE_FOR_EVER = """
+import sys
+from pathlib import Path
+from tests.reliability.test_disks import content
+from hogwild.runs.checkpoint import tidy, write_checkpoint
+folder = Path(sys.argv[1])
+tidy(folder)
+print("ready", flush=True)
+step = int(sys.argv[2])
+while True:
+    step += 1
+    write_checkpoint(folder, step % 7 + step // 7, content())
+"""
+
+
+@pytest.mark.fault(45)
+def test_a_kill_at_any_moment_of_a_save_leaves_a_checkpoint_that_can_be_read(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path, 0, content())
+    random = np.random.default_rng(0)
+    for trial in range(100):
+        words = [sys.executable, "-c", WRITE_FOR_EVER, str(tmp_path), str(trial)]
+        if trial % 10 == 0:  # one process for ten kills: it forks, and the fork is killed
+            process = subprocess.Popen(words, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2])
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
+        time.sleep(random.uniform(0.0, 0.03))
+        os.kill(process.pid, signal.SIGSTOP if trial % 10 < 9 else signal.SIGKILL)
+        if trial % 10 < 9:  # what a kill at this moment would leave, in a copy
+            wait_until_stopped(process.pid)
+            copy = tmp_path.parent / f"copy-{trial}"
+            shutil.copytree(tmp_path, copy)
+            found = newest(copy)
+            shutil.rmtree(copy)
+            os.kill(process.pid, signal.SIGCONT)
+        else:
+            process.wait()
+            assert process.stdout is not None
+            process.stdout.close()
+            found = newest(tmp_path)
+        np.testing.assert_array_equal(found.weights["w"], content().weights["w"])
+
+
+def newest(folder: Path) -> Checkpoint:
+    checkpoints.tidy(folder)
+    return newest_checkpoint(folder)[1]
+
+
+def wait_until_stopped(pid: int) -> None:
+    while psutil.Process(pid).status() != psutil.STATUS_STOPPED:
+        time.sleep(0.001)
+
+
+def in_small_disk(folder: Path, size: str, command: str, mount: str = "tmpfs") -> "subprocess.CompletedProcess[str]":
+    """Run a shell command in which `folder` is a disk of its own."""
+    folder.mkdir(exist_ok=True)
+    script = f"mount -t {mount} -o size={size} {mount} {folder} && {command}"
+    done = subprocess.run(
+        ["unshare", "-Urm", "bash", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=Path(__file__).parents[2],
+    )
+    if "unshare failed" in done.stderr or "Operation not permitted" in done.stderr:
+        pytest.skip("no small disks without the right to make them")
+    return done
+
+
+@pytest.mark.fault(46)
+@pytest.mark.fault(47)
+def test_a_full_disk_is_said_once_and_training_goes_on(tmp_path: Path) -> None:
+    runs = tmp_path / "disk"
+    train = (
+        f"{sys.executable} -m hogwild train CartPole-v1 --engine inline --workers 1 --encoder-size 256 --minutes 0.25 "
+        f"--runs {runs} --name run --quiet --checkpoint-seconds 0.5 --log-seconds 0.2"
+    )
+    fill = f"(sleep 6; dd if=/dev/zero of={runs}/fill bs=1k count=100000 2>/dev/null; sleep 4; rm {runs}/fill) & "
+    show = f"; echo code $?; cat {runs}/run/status.json; ls {runs}/run/checkpoints -a"
+    done = in_small_disk(runs, "12m", fill + train + show)
+    assert "code 0" in done.stdout, done.stdout + done.stderr
+    assert '"state": "finished"' in done.stdout
+    assert "No space left on device" in done.stderr
+    assert "Training goes on" in done.stderr
+    assert done.stderr.count("Cannot write a checkpoint") <= 2
+    assert ".tmp" not in done.stdout
+
+
+@pytest.mark.fault(48)
+def test_a_folder_that_cannot_be_written_is_refused_at_the_start(tmp_path: Path) -> None:
+    runs = tmp_path / "disk"
+    train = f"{sys.executable} -m hogwild train CartPole-v1 --runs {runs} --name run"
+    done = in_small_disk(runs, "1m", f"mount -o remount,ro {runs} && {train}; echo code $?")
+    assert "code 5" in done.stdout
+    assert done.stderr == f"hogwild: Cannot write to '{runs}/run': Read-only file system.\n"
+
+
+@pytest.mark.fault(49)
+def test_a_folder_that_becomes_read_only_does_not_end_the_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def refuse(self: RunWriter, row: dict[str, float]) -> None:
+        calls.append(row)
+        if 2 < len(calls) < 6:
+            raise RunFolderError("Cannot write to 'run': Read-only file system.")
+
+    monkeypatch.setattr(RunWriter, "write_row", refuse)
+    run = hogwild.train("CartPole-v1", steps=20_000, runs=str(tmp_path), **SMALL)
+    assert run.status["state"] == "finished"
+    assert len(calls) > 6
+
+
+@pytest.mark.fault(51)
+def test_one_flipped_bit_anywhere_is_refused(tmp_path: Path) -> None:
+    path = write_checkpoint(tmp_path, 1, content(500))
+    random = np.random.default_rng(0)
+    files = [p for p in path.iterdir() if p.name != "manifest.json"]
+    sizes = [p.stat().st_size for p in files]
+    for position in random.choice(sum(sizes), 1000, replace=False):
+        number = int(np.searchsorted(np.cumsum(sizes), position, side="right"))
+        offset = int(position - sum(sizes[:number]))
+        whole = files[number].read_bytes()
+        damaged = bytearray(whole)
+        damaged[offset] ^= 1 << int(random.integers(8))
+        files[number].write_bytes(damaged)
+        with pytest.raises(CheckpointError, match="is damaged"):
+            read_checkpoint(path)
+        files[number].write_bytes(whole)
+    read_checkpoint(path)
+
+
+def reseal(path: Path) -> None:
+    """Make the manifest agree with what is there, as an attacker would."""
+    import hashlib
+
+    manifest = json.loads((path / "manifest.json").read_text())
+    for name in manifest["files"]:
+        data = (path / name).read_bytes()
+        manifest["files"][name] = {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    (path / "manifest.json").write_text(json.dumps(manifest))
+
+
+def safetensors_with(header: dict[str, Any] | bytes, data: bytes = b"") -> bytes:
+    words = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return len(words).to_bytes(8, "little") + words + data
+
+
+HOSTILE = {
+    "a header of many gigabytes": (2**40).to_bytes(8, "little") + b"{}",
+    "a header that is no JSON": safetensors_with(b"\x80\x04\x95"),
+    "places that overlap": safetensors_with(
+        {n: {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]} for n in ("a", "b")}, b"\0" * 8
+    ),
+    "a shape beyond all bounds": safetensors_with(
+        {"w": {"dtype": "F32", "shape": [2**62, 4], "data_offsets": [0, 8]}}, b"\0" * 8
+    ),
+    "places behind the end": safetensors_with(
+        {"w": {"dtype": "F32", "shape": [2], "data_offsets": [800, 808]}}, b"\0" * 8
+    ),
+    "a very deep header": safetensors_with(b'{"a":' * 50_000),
+    "nothing": b"",
+}
+
+
+@pytest.mark.fault(55)
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_file_made_to_do_harm_is_refused_quickly_and_takes_no_memory(what: str, tmp_path: Path) -> None:
+    path = write_checkpoint(tmp_path, 1, content(10))
+    (path / "weights.safetensors").write_bytes(HOSTILE[what])
+    reseal(path)
+    before, began = psutil.Process().memory_info().rss, time.monotonic()
+    with pytest.raises(CheckpointError):
+        read_checkpoint(path)
+    assert time.monotonic() - began < 1.0
+    assert psutil.Process().memory_info().rss - before < 50e6
+
+
+@pytest.mark.fault(56)
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+def test_a_checkpoint_whose_file_is_something_else_is_refused(kind: str, tmp_path: Path) -> None:
+    path = write_checkpoint(tmp_path, 1, content(10))
+    file = path / "weights.safetensors"
+    whole = file.read_bytes()
+    file.unlink()
+    if kind == "link":
+        outside = tmp_path / "elsewhere"
+        outside.write_bytes(whole)
+        file.symlink_to(outside)
+    elif kind == "pipe":
+        os.mkfifo(file)
+    else:
+        file.mkdir()
+    with pytest.raises(CheckpointError, match="is damaged"):
+        read_checkpoint(path)
+
+
+@pytest.mark.fault(57)
+def test_runs_of_every_older_format_can_be_played_and_resumed(tmp_path: Path) -> None:
+    folders = sorted((Path(__file__).parent / "formats").iterdir())
+    assert len(folders) == checkpoints.FORMAT
+    for folder in folders:
+        shutil.copytree(folder, tmp_path / folder.name)
+        run = hogwild.Run(folder.name, str(tmp_path))
+        before = run.status["steps"]
+        assert evaluate(hogwild.load(run), episodes=2).returns
+        run.resume(steps=before + 500, until_return=None)
+        assert run.status["steps"] >= before + 500
+
+
+@pytest.mark.fault(61)
+def test_an_old_checkpoint_that_cannot_be_removed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for step in range(4):
+        newest_path = write_checkpoint(tmp_path, step, content(10))
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
+    words = remove_old(newest_path, 2, "")
+    assert len(words) == 2
+    assert "Cannot remove the old checkpoint" in words[0]
+    assert read_checkpoint(newest_path).weights
+
+
+@pytest.mark.fault(60)
+def test_a_slow_disk_does_not_stop_the_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, calls = checkpoints.write_whole, []
+
+    def slow(path: Path, data: bytes) -> None:
+        calls.append(path)
+        time.sleep(0.5)
+        whole(path, data)
+
+    monkeypatch.setattr(checkpoints, "write_whole", slow)
+    run = hogwild.train("CartPole-v1", workers=1, minutes=0.15, checkpoint_seconds=1.0, runs=str(tmp_path))
+    assert len(calls) >= 10
+    assert run.status["steps"] > 10_000
+    assert events(run) == []
