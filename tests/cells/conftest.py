@@ -8,7 +8,7 @@ import multiprocessing
 
 import pytest
 
-from hogwild.engines import processes
+from hogwild.engines import member
 
 PRELOADED = ["torch", "gymnasium", "hogwild.engines.worker_process", "hogwild.engines.participant", "hogwild.worker"]
 
@@ -21,4 +21,4 @@ def quick_processes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
         return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
-    monkeypatch.setattr(processes, "CONTEXT", context)
+    monkeypatch.setattr(member, "CONTEXT", context)

@@ -165,7 +165,7 @@ def test_stopping_leaves_nothing_behind(cell: Cell) -> None:
 
 @every_live_cell
 def test_one_that_dies_is_noticed(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
-    session = make_session(cell)
+    session = make_session(cell, max_deaths=1)
     with running(session) as reports:
         work_until(session, reports, 3)
         for status in session.engine.statuses[-1:]:  # the updater or learner, where there is one
@@ -173,7 +173,7 @@ def test_one_that_dies_is_noticed(cell: Cell, monkeypatch: pytest.MonkeyPatch) -
             message = "struck by lightning"
             if isinstance(session.engine, ProcessEngine):
                 psutil.Process(status.pid).kill()
-                message = rf"{status.role.capitalize()} {status.rank} \(pid {status.pid}\) died: killed by signal 9"
+                message = rf"{status.role.capitalize()} {status.rank} \(pid {status.pid}\) died: killed by SIGKILL"
             else:
                 monkeypatch.setattr("hogwild.learning.GradientComputer.minibatches", _fail)
                 monkeypatch.setattr("hogwild.exchanges.weights.WeightsLink.push", _fail)

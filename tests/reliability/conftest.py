@@ -1,11 +1,15 @@
 """What tests of faults have in common: nothing may be left behind, whatever happened."""
 
+import multiprocessing
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
+
+from hogwild.engines import member
+from tests.cells.conftest import PRELOADED
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +28,14 @@ def _words(process: psutil.Process) -> list[str]:
         return process.cmdline() if process.status() != psutil.STATUS_ZOMBIE else []
     except psutil.Error:
         return []
+
+
+@pytest.fixture(autouse=True)
+def quick_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork processes from a server that has imported everything; those of the command line are spawned as ever."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    monkeypatch.setattr(member, "CONTEXT", context)
 
 
 @pytest.fixture

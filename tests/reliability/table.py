@@ -137,7 +137,7 @@ GROUPS: dict[str, list[Row]] = {
 }
 
 
-def tests_by_row() -> dict[int, list[str]]:
+def rows_of_tests() -> dict[int, list[str]]:
     """Names of tests by the row that they are marked with, from their source."""
     found: dict[int, list[str]] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
@@ -152,7 +152,7 @@ def tests_by_row() -> dict[int, list[str]]:
 
 def table() -> str:
     """The table as Markdown."""
-    tests, lines = tests_by_row(), []
+    tests, lines = rows_of_tests(), []
     for title, rows in GROUPS.items():
         lines += [f"### {title}", "", "| | what goes wrong | what happens | tests |", "|---|---|---|---|"]
         for row in rows:

@@ -1,10 +1,10 @@
 """The published fault table is the one that the tests make true."""
 
-from tests.reliability.table import GROUPS, PAGE, page, tests_by_row
+from tests.reliability.table import GROUPS, PAGE, page, rows_of_tests
 
 
 def test_every_row_has_a_test_or_says_why_it_needs_none() -> None:
-    tests = tests_by_row()
+    tests = rows_of_tests()
     rows = [row for group in GROUPS.values() for row in group]
     assert [row.number for row in rows if not row.why_not and row.number not in tests] == []
     assert sorted(tests) == [row.number for row in rows if row.number in tests]
