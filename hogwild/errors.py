@@ -28,6 +28,10 @@ class EnvironmentFailed(HogwildError):
     exit_code = 3
 
 
+class NothingButFaults(EnvironmentFailed):
+    """Environments lose one episode after the other: nothing can be learned from them."""
+
+
 class WorkerDied(HogwildError):
     """A worker ended without being asked to."""
 

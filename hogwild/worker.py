@@ -13,7 +13,7 @@ from hogwild.envs.batch import EnvBatch
 from hogwild.envs.ids import plan_env
 from hogwild.envs.make import make_batch
 from hogwild.envs.rewards import Rewards
-from hogwild.faults.events import LOST, Event
+from hogwild.faults.events import Event, episode_lost
 from hogwild.input_sums import InputSummer
 from hogwild.learning import GradientComputer
 from hogwild.lesson import learn
@@ -89,9 +89,7 @@ class Worker:
     def lost_episodes(self) -> list[Event]:
         """What environments did wrong since somebody asked."""
         faults, self.actor.faults = self.actor.faults, []
-        words = "The episode is lost, and its environment made anew."
-        who = f"worker {self.rank}"
-        return [Event(LOST, who, f"{fault.what} ({who}). {words}", fault.details, fault.capsule) for fault in faults]
+        return [episode_lost(f"worker {self.rank}", fault.what, fault.details, fault.capsule) for fault in faults]
 
     def sum_inputs(self, rollout: Rollout, steps: int) -> InputSums:
         """What there is to normalise in a rollout that was just played; `steps` are to be counted."""

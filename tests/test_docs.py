@@ -34,7 +34,7 @@ def test_every_metric_that_is_written_is_declared(tmp_path: Path) -> None:
     ):
         run = hogwild.train("CartPole-v1", runs=str(tmp_path), name=str(index), **{**common, **changes})
         written |= {name for row in run.metrics() for name in row}
-    assert written == set(METRICS)
+    assert written == set(METRICS) - {"episode/lost", "async/skipped"}  # which are there only when something is wrong
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

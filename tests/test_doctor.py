@@ -19,12 +19,20 @@ CARTPOLE = resolve(layer("CartPole-v1"))
 FAILING = {
     "entropy-collapsed": ("CartPole-v1", {"entropy": 0.0, "learning_rate": 0.3, "steps": 15_000}),
     "value-error": ("CartPole-v1", {"reward_scale": 10.0, "steps": 10_000}),
-    "values-useless": ("CartPole-v1", {"value_coef": 0.0, "learning_rate": 0.02, "steps": 10_000}),
+    "values-useless": ("CartPole-v1", {"value_coef": 0.0, "learning_rate": 0.02, "steps": 10_000, "seed": 1}),
     "gradients-old": ("CartPole-v1", {"exchange": "gradients", "pull_every": 60, "steps": 20_000, "envs": 1}),
     "always-clipped": ("CartPole-v1", {"max_grad_norm": 1e-5, "steps": 10_000}),
     "policy-jumps": (
         "CartPole-v1",
-        {"objective": "ppo", "epochs": 20, "minibatches": 4, "clip": 10.0, "learning_rate": 0.005, "steps": 20_000},
+        {
+            "objective": "ppo",
+            "epochs": 20,
+            "minibatches": 4,
+            "clip": 10.0,
+            "learning_rate": 0.005,
+            "steps": 20_000,
+            "seed": 1,
+        },
     ),
     "same-games": ("tests.failing_envs:Bare-v0", {"steps": 10_000}),
     "nothing-ends": ("tests.failing_envs:Endless-v0", {"steps": 5_000}),

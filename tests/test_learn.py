@@ -82,8 +82,9 @@ def test_memories_learn_in_processes(memory: str, lock: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("shared_statistics", [True, False])
 def test_every_optimizer_learns(optimizer: str, shared_statistics: bool, tmp_path: Path) -> None:
     probe = "hogwild/ProbeObservationAction-v0"
-    # TensorFlow's accumulator starts at 1, so its first steps are as small as the gradients.
-    rate = 0.1 if optimizer == "rmsprop-tf" else 0.01
+    # TensorFlow's accumulator starts at 1, so its first steps are as small as the gradients; torch's starts at 0 and is
+    # not corrected for that, so its first steps are ten times the learning rate.
+    rate = {"rmsprop-tf": 0.1, "rmsprop": 0.003}.get(optimizer, 0.01)
     options = {
         **{"engine": "inline", "optimizer": optimizer, "learning_rate": rate},
         "shared_statistics": shared_statistics,

@@ -12,7 +12,7 @@ from hogwild.engines.crew import Crew
 from hogwild.engines.engine import WorkerStatus
 from hogwild.engines.spawning import signals_held_back, worker_environment
 from hogwild.engines.worker_process import participant_main
-from hogwild.errors import EnvironmentFailed, HogwildError, WorkerDied, exit_words
+from hogwild.errors import EnvironmentFailed, HogwildError, NothingButFaults, WorkerDied, exit_words
 from hogwild.exchanges.file_lock import FileLock
 
 CONTEXT = multiprocessing.get_context("spawn")
@@ -108,9 +108,9 @@ class Member:
         """Whether a death is no reason to end the run: the next one may live longer."""
         limit = 0 if self.crew.settings.execution.record_schedule else self.crew.settings.execution.max_deaths
         self.deaths = [death for death in self.deaths if now - death < WINDOW] + [now]
-        has_failed_itself = self.error is not None
         never_worked = self.status.restarts == 0 and self.status.steps == self.steps_before == 0
-        if has_failed_itself and (never_worked or not isinstance(error, EnvironmentFailed | WorkerDied)):
+        is_chance = isinstance(error, EnvironmentFailed | WorkerDied) and not isinstance(error, NothingButFaults)
+        if self.error is not None and (never_worked or not is_chance):
             return False
         return len(self.deaths) < limit
 

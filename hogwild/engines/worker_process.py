@@ -1,11 +1,9 @@
 """What runs inside a participant's process."""
 
 import contextlib
-import ctypes
 import os
 import random
 import signal
-import sys
 import threading
 import traceback
 from multiprocessing import parent_process
@@ -16,9 +14,7 @@ import torch
 
 from hogwild.engines.crew import Crew
 from hogwild.exchanges.file_lock import FileLock
-from hogwild.signals import WATCHED
-
-PR_SET_PDEATHSIG = 1  # of linux/prctl.h
+from hogwild.signals import WATCHED, die_with_parent
 
 
 def participant_main(crew: Crew, rank: int, restart: int, lock: FileLock, pipe: Connection) -> None:
@@ -26,7 +22,7 @@ def participant_main(crew: Crew, rank: int, restart: int, lock: FileLock, pipe: 
     for number in WATCHED:  # the coordinator decides when to stop
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, WATCHED)
-    _die_with_parent()
+    die_with_parent()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         from hogwild.engines.participant import take_part
@@ -47,12 +43,6 @@ def seed_process(seed: int, rank: int, incarnation: int, restart: int) -> None:
     random.seed(int(words[0]))
     np.random.seed(words[1])
     torch.manual_seed(int(words[2]))
-
-
-def _die_with_parent() -> None:
-    """Ask the kernel to end this process with its parent, even while it is stopped; only Linux can do that."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _end_with_parent() -> None:

@@ -13,7 +13,7 @@ from hogwild.envs.atari_game import AtariGame
 from hogwild.envs.batch import EnvBatch, Fault, Step
 from hogwild.envs.env_state import Unrepeatable, Unsavable, load_env, save_env
 from hogwild.envs.layout import Layout, read_layout
-from hogwild.errors import EnvironmentFailed, HogwildError, UsageError
+from hogwild.errors import EnvironmentFailed, HogwildError, NothingButFaults, UsageError
 
 
 class GymnasiumBatch(EnvBatch):
@@ -160,7 +160,7 @@ class GymnasiumBatch(EnvBatch):
         elif faults:
             self.lost_in_a_row += len(faults)
             if self.lost_in_a_row > MOST_LOST:
-                raise EnvironmentFailed(f"{faults[-1].what} ({self.lost_in_a_row} episodes in a row were lost.)")
+                raise NothingButFaults(f"{faults[-1].what} ({self.lost_in_a_row} episodes in a row were lost.)")
 
     def state(self) -> dict[str, Any] | None:
         """State of every environment, or None if one cannot be saved."""

@@ -14,3 +14,13 @@ class Event:
     words: str  # for the user, one sentence
     details: str = ""  # for the log, such as a traceback
     capsule: str = ""  # file with what led to it
+
+
+def episode_lost(who: str, what: str, details: str, capsule: str) -> Event:
+    """An environment has failed, and another takes its place.
+
+    >>> episode_lost("worker 1", "It broke.", "", "").kind
+    'episode-lost'
+    """
+    words = f"{what} ({who}). The episode is lost, and its environment made anew."
+    return Event(LOST, who, words, details, capsule)

@@ -44,8 +44,11 @@ class FaultyReset(Faulty):
 
 
 class FaultyStep(Faulty):
+    count = 0
+
     def step(self, action):
-        if self.steps == 50:
+        FaultyStep.count += 1
+        if FaultyStep.count > 50:
             raise RuntimeError("no way on")
         return super().step(action)
 
@@ -127,7 +130,7 @@ def test_a_mistake_in_a_flag_is_refused_by_its_name(here: Callable[..., Ended], 
 
 
 def test_an_unknown_checkpoint_is_refused_with_what_there_is(here: Callable[..., Ended], tiny: Path) -> None:
-    check(here("eval", str(tiny), "--checkpoint", "7"), 2, "no checkpoint '7'", "step-000000002048")
+    check(here("eval", str(tiny), "--checkpoint", "7"), 2, "no checkpoint '7'", "step-000000002688")
 
 
 def test_an_unknown_column_is_refused_with_the_one_that_was_meant(here: Callable[..., Ended], tiny: Path) -> None:
@@ -189,7 +192,13 @@ def test_an_environment_that_raises_is_named_with_what_it_said(tmp_path: Path, k
     (tmp_path / "faulty.py").write_text(FAULTY)
     env = f"faulty:Faulty{kind}-v0"
     arguments = ["train", env, *shlex.split("--workers 2 --envs 1 --minutes 5 --name a")]
-    check(call(*arguments, folder=tmp_path), 3, f"'{env}'", *words)
+    ended = call(*arguments, folder=tmp_path)
+    lines = ended.err.splitlines()
+    if kind == "Step":  # before the end it is said, once for each worker, that an episode is lost
+        assert all("The episode is lost" in line and "hogwild reproduce" in line for line in lines[:-1])
+        assert "21 episodes in a row were lost" in lines[-1]
+        assert len(lines) <= 3
+    check(Ended(ended.code, ended.out, lines[-1] + "\n"), 3, f"'{env}'", *words)
     if kind in ("Make", "Reset"):  # found out before anything is written
         assert not (tmp_path / "runs").exists()
         return

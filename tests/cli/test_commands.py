@@ -103,7 +103,7 @@ def test_training_prints_plain_lines_where_there_is_no_terminal(made: tuple[Path
     assert "\x1b" not in ended.out
     first = [line.split()[0] for line in ended.out.splitlines()]
     assert first[:6] == ["environment", "method", "policy", "workers", "stops", "run"]
-    assert "limit of 2,000 steps reached" in ended.out
+    assert "limit of 2,600 steps reached" in ended.out
     assert f"hogwild eval {path}" in ended.out
 
 
@@ -111,7 +111,7 @@ def test_training_leaves_everything_that_a_run_needs(made: tuple[Path, Ended]) -
     folder = RunFolder(made[0])
     files = (folder.config, folder.meta, folder.status, folder.metrics, folder.episodes, folder.log)
     assert all(file.stat().st_size > 0 for file in files)
-    assert [p.name for p in list_checkpoints(folder.checkpoints)] == ["step-000000002048"]
+    assert [p.name for p in list_checkpoints(folder.checkpoints)] == ["step-000000002688"]
     assert json.loads(folder.status.read_text())["state"] == "finished"
     meta = json.loads(folder.meta.read_text())
     assert meta["command"].endswith(f"--runs {made[0].parent}")
@@ -142,9 +142,9 @@ def test_evaluation_prints_figures_and_a_last_line_of_json(here: Callable[..., E
     ended = here("eval", str(tiny), "--episodes", "5", "--seed", "3")
     *lines, last = ended.out.splitlines()
     figures = strict(last)
-    assert (figures["episodes"], figures["steps"], figures["checkpoint"]) == (5, 2048, "step-000000002048")
+    assert (figures["episodes"], figures["steps"], figures["checkpoint"]) == (5, 2688, "step-000000002688")
     assert figures["worst"] <= figures["median"] <= figures["best"]
-    assert lines[0] == f"{tiny} at step 2,048 (step-000000002048)"
+    assert lines[0] == f"{tiny} at step 2,688 (step-000000002688)"
     assert lines[1].startswith(f"return {figures['mean']:.2f} ± {figures['interval_95']:.2f} (95 %)")
     assert "5 whole games, sampled" in lines[1]
 
@@ -170,10 +170,10 @@ def test_the_evaluation_of_a_single_game_is_json_too(here: Callable[..., Ended],
     assert strict(here("eval", str(tiny), "--episodes", "1", "--json").out)["interval_95"] is None
 
 
-@pytest.mark.parametrize("checkpoint", ["newest", "best", "2048"])
+@pytest.mark.parametrize("checkpoint", ["newest", "best", "2688"])
 def test_a_checkpoint_is_chosen_by_word_or_step(here: Callable[..., Ended], tiny: Path, checkpoint: str) -> None:
     ended = here("eval", str(tiny), "--episodes", "2", "--checkpoint", checkpoint, "--json")
-    assert strict(ended.out)["steps"] == 2048
+    assert strict(ended.out)["steps"] == 2688
 
 
 def test_an_evaluation_that_falls_back_to_an_older_checkpoint_says_so(here: Callable[..., Ended], tiny: Path) -> None:
@@ -256,9 +256,9 @@ def test_an_empty_list_says_so(here: Callable[..., Ended], tmp_path: Path, flags
 
 def test_show_tells_how_a_run_was_made_and_where_it_stands(here: Callable[..., Ended], tiny: Path) -> None:
     out = here("show", "tiny", "--runs", str(tiny.parent)).out
-    for words in ("(finished)", "hogwild train CartPole-v1", "steps        2,048", "steps=2000", "engine=inline"):
+    for words in ("(finished)", "hogwild train CartPole-v1", "steps        2,688", "steps=2600", "engine=inline"):
         assert words in out.replace("__main__.py", "hogwild"), words
-    assert "step-000000002048 (best)" in out
+    assert "step-000000002688 (best)" in out
     assert "policy/entropy" in out
     assert "nats" in out
 
@@ -266,9 +266,9 @@ def test_show_tells_how_a_run_was_made_and_where_it_stands(here: Callable[..., E
 def test_show_prints_everything_as_json(here: Callable[..., Ended], tiny: Path) -> None:
     content = strict(here("show", str(tiny), "--json").out)
     assert content["summary"]["state"] == "finished"
-    assert content["settings"]["steps"] == 2000
-    assert content["metrics"]["progress/steps"] == 2048
-    assert content["checkpoints"] == [content["best_checkpoint"]] == ["step-000000002048"]
+    assert content["settings"]["steps"] == 2600
+    assert content["metrics"]["progress/steps"] == 2688
+    assert content["checkpoints"] == [content["best_checkpoint"]] == ["step-000000002688"]
     assert content["meta"]["environment"]["id"] == "CartPole-v1"
 
 
@@ -281,7 +281,7 @@ def test_the_command_of_a_run_can_be_typed_again(made: tuple[Path, Ended]) -> No
 def test_resuming_a_finished_run_says_so(here: Callable[..., Ended], tiny: Path) -> None:
     ended = here("resume", str(tiny))
     assert ended.code == 0
-    assert ended.out == "Run 'tiny' has finished its 2,000 steps; give --steps for more.\n"
+    assert ended.out == "Run 'tiny' has finished its 2,600 steps; give --steps for more.\n"
     assert ended.err == ""
 
 
@@ -293,7 +293,7 @@ def change_status(run: Path, **changes: Any) -> None:
 def test_resuming_a_run_whose_time_is_over_says_so_at_once(here: Callable[..., Ended], tiny: Path) -> None:
     config = (tiny / "config.toml").read_text()
     (tiny / "config.toml").write_text(
-        config.replace("minutes = 0.0", "minutes = 2.0").replace("steps = 2000", "steps = 0")
+        config.replace("minutes = 0.0", "minutes = 2.0").replace("steps = 2600", "steps = 0")
     )
     change_status(tiny, seconds=121.0)
     ended = here("resume", str(tiny))
@@ -309,7 +309,7 @@ def test_a_run_is_solved_only_after_a_hundred_games(
     here: Callable[..., Ended], tiny: Path, episodes: int, solved: bool
 ) -> None:
     config = (tiny / "config.toml").read_text()
-    (tiny / "config.toml").write_text(config.replace("steps = 2000", "steps = 2600\nuntil_return = 5.0"))
+    (tiny / "config.toml").write_text(config.replace("steps = 2600", "steps = 3300\nuntil_return = 5.0"))
     change_status(tiny, return_mean=20.0, episodes=episodes)
     ended = here("resume", str(tiny), "--json")
     assert json.loads(ended.out)["reason"].startswith("is solved") is solved
@@ -319,7 +319,7 @@ def test_resuming_with_more_steps_goes_on(here: Callable[..., Ended], tiny: Path
     before = (tiny / "episodes.csv").read_text()
     ended = here("resume", "tiny", "--steps", "3000", "--runs", str(tiny.parent))
     assert ended.code == 0
-    assert "resumed at step 2,048" in ended.out
+    assert "resumed at step 2,688" in ended.out
     _, checkpoint, _ = newest_checkpoint(tiny / "checkpoints")
     assert checkpoint.state["progress"]["steps"] == 3072
     assert read_file(tiny / "config.toml")["steps"] == 3000
@@ -328,13 +328,13 @@ def test_resuming_with_more_steps_goes_on(here: Callable[..., Ended], tiny: Path
 
 
 def test_resuming_prints_its_outcome_as_json(here: Callable[..., Ended], tiny: Path) -> None:
-    assert strict(here("resume", str(tiny), "--steps", "2100", "--json").out)["steps"] == 2176
+    assert strict(here("resume", str(tiny), "--steps", "2700", "--json").out)["steps"] == 2816
 
 
 def test_resuming_with_fewer_steps_than_there_are_is_refused(here: Callable[..., Ended], tiny: Path) -> None:
     ended = here("resume", str(tiny), "--steps", "1000")
     assert ended.code == 2
-    assert "already has 2,048 steps" in ended.err
+    assert "already has 2,688 steps" in ended.err
 
 
 def test_overwriting_starts_anew(here: Callable[..., Ended], tiny: Path) -> None:

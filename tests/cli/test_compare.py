@@ -17,7 +17,7 @@ from hogwild.comparison import compare
 from hogwild.config.settings import Settings
 from hogwild.runs.folder import RunFolder
 
-FEW: dict[str, Any] = {"engine": "inline", "steps": 4000, "envs": 4, "log_seconds": 0.05}
+FEW: dict[str, Any] = {"engine": "inline", "steps": 4000, "envs": 4, "log_seconds": 0.05, "learning_rate": 1e-5}
 
 
 @pytest.fixture(scope="module")

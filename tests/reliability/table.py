@@ -128,7 +128,7 @@ GROUPS: dict[str, list[Row]] = {
         Row(71, "two trainings in one folder", "the second is refused and told by whom; a claim dies with its process"),
         Row(72, "the clock jumps", "nothing happens: durations are measured on a clock that does not"),
         Row(73, "settings that make no sense", "all complaints at once, exit code 2, before anything starts"),
-        Row(74, "an hour of training", "memory, files and shared memory stay flat ([soak](results/soak.md))"),
+        Row(74, "an hour of training", "memory, files and shared memory stay flat"),
     ],
     "The dashboard attacked": [
         Row(81, "paths, hosts, origins, tokens, scripts, floods", "404, 403, 401, text, 413 or 431; training goes on"),
