@@ -41,7 +41,7 @@ class EnvBatch(Protocol):
     num_envs: int
     spec: PolicySpec
     seeds: np.ndarray | None = None  # [N] with which the episodes under way began, where each has one
-    seen: np.ndarray  # [N, …] the last observations, as environments gave them; there where episodes have seeds
+    seen: np.ndarray = np.zeros(0)  # [N, …] the last observations as they came, where episodes have seeds
 
     def reset(self, seeds: list[int]) -> np.ndarray:
         """First observations, [N, …]."""
