@@ -17,7 +17,9 @@ def nothing_is_left_behind() -> Iterator[None]:
     """No process and no shared memory outlives a test."""
     shared = set(os.listdir("/dev/shm")) if Path("/dev/shm").is_dir() else set()
     yield
-    left = [p for p in psutil.Process().children(recursive=True) if "hogwild" in " ".join(_words(p))]
+    children = {child: " ".join(_words(child)) for child in psutil.Process().children()}
+    left = [child for child, words in children.items() if "spawn_main" in words or "-m hogwild" in words]
+    left += [worker for child, words in children.items() if "forkserver" in words for worker in child.children()]
     assert not left
     if shared:
         assert not {name for name in set(os.listdir("/dev/shm")) - shared if "torch" in name}
