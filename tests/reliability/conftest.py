@@ -32,9 +32,17 @@ def _words(process: psutil.Process) -> list[str]:
         return []
 
 
+@pytest.fixture
+def spawned() -> None:
+    """Processes are spawned, as what ships does it."""
+
+
 @pytest.fixture(autouse=True)
-def quick_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fork processes from a server that has imported everything; those of the command line are spawned as ever."""
+def quick_processes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork processes from a server that has imported everything, where neither spawning itself matters nor variables
+    that the server was not started with."""
+    if {"faulty", "spawned"} & set(request.fixturenames):
+        return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
     monkeypatch.setattr(member, "CONTEXT", context)

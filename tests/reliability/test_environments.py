@@ -141,10 +141,10 @@ def test_a_leaking_environment_has_its_worker_replaced(
 ) -> None:
     monkeypatch.setattr(supervisor, "WEIGH_SECONDS", 0.3)
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (3000, limits[1]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (800, limits[1]))
     try:
-        env = faulty(fault, after=0, chance=0.2)
-        run = hogwild.train(env, workers=2, envs=1, minutes=0.3, worker_memory=1500.0, runs=str(tmp_path))
+        env = faulty(fault, after=0, chance=0.5)
+        run = hogwild.train(env, workers=2, envs=1, minutes=0.4, worker_memory=500.0, runs=str(tmp_path))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     found = events(run)

@@ -53,6 +53,7 @@ def test_few_files_are_enough_or_refused_in_words(files: int, tmp_path: Path) ->
 
 
 @pytest.mark.fault(70)
+@pytest.mark.usefixtures("spawned")
 def test_a_machine_that_starts_no_more_processes_is_said_and_nobody_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
