@@ -167,6 +167,8 @@ def plot(results: dict[str, Any], path: Path) -> None:
 def write_report(results: dict[str, Any]) -> None:
     """Tables and figure."""
     for task in TASKS:
+        if not any(speeds(results, setting) for setting in SETTINGS if setting.task == task):
+            continue
         print(table(results, task))
         replace_table("peers.md", f"benchmarks/peers.py: {task}", table(results, task))
     print(ratios(results))
