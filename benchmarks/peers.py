@@ -69,12 +69,15 @@ def measure(setting: Setting, seconds: float, warm_up: float) -> dict[str, Any]:
     command += ["--seconds", str(seconds), "--warm-up", str(warm_up)]
     # One thread for each process, for all alike: the default of PyTorch, one for each core, slows all of them down.
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    before = set(_semaphores())
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(command, stdout=output, stderr=errors, env=environment, start_new_session=True)
         try:
             memory = _watch(process, time.monotonic() + LATEST_START + warm_up + seconds)
         finally:
             _end_group(process)
+            for left in set(_semaphores()) - before:  # by a library that was killed
+                left.unlink(missing_ok=True)
         output.seek(0)
         line = next((line for line in reversed(output.readlines()) if line.startswith("{")), None)
         if line is None:
@@ -101,6 +104,11 @@ def _end_group(process: "subprocess.Popen[bytes]") -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def _semaphores() -> list[Path]:
+    """Locks between processes that lie in shared memory; whoever is killed leaves them there."""
+    return list(Path("/dev/shm").glob("sem.mp-*"))
 
 
 def speeds(results: dict[str, Any], setting: Setting) -> list[float]:

@@ -6,13 +6,13 @@ import platform
 import resource
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import torch
 
-from hogwild.api import Run, train
+from hogwild.api import train
 from hogwild.checking import Remark
 from hogwild.envs.ids import atari_roms
 from hogwild.errors import HogwildError
@@ -105,24 +105,22 @@ def _disk(runs: Path) -> Remark:
 def _films() -> Remark:
     import imageio_ffmpeg
 
-    missing = [name for name in ("pygame",) if importlib.util.find_spec(name) is None]
     try:
         imageio_ffmpeg.get_ffmpeg_exe()
     except RuntimeError:
         return Remark("doubtful", "no ffmpeg: games cannot be filmed", "pip install --force-reinstall imageio-ffmpeg")
-    if missing:
+    if importlib.util.find_spec("pygame") is None:
         return Remark("doubtful", "Atari games can be filmed, others not", "pip install 'hogwild[render]'")
     return Remark("fine", "games can be filmed")
 
 
-def _training(seconds: float = SECONDS, learn: Callable[..., Run] = train) -> Remark:
+def _training() -> Remark:
     """A short training on all cores, as a user would start it."""
     with tempfile.TemporaryDirectory(prefix="hogwild-") as folder:
         try:
-            run = learn("CartPole-v1", minutes=seconds / 60, runs=folder, name="doctor")
+            status = train("CartPole-v1", minutes=SECONDS / 60, runs=folder, name="doctor").status
         except HogwildError as error:
-            return Remark("wrong", f"a training of {seconds:g} s failed: {error}", "see the lines above")
-        status = run.status
+            return Remark("wrong", f"a training of {SECONDS:g} s failed: {error}", "see the lines above")
     speed = status["steps"] / max(status["seconds"], 1e-9)
-    words = f"a training of {seconds:g} s: {speed:,.0f} steps/s of CartPole, mean return {status['return_mean']:.0f}"
+    words = f"a training of {SECONDS:g} s: {speed:,.0f} steps/s of CartPole, mean return {status['return_mean']:.0f}"
     return Remark("fine", words)

@@ -1,12 +1,9 @@
 """`hogwild check ENV`"""
 
-import dataclasses
-import json
 from dataclasses import dataclass
 
 from hogwild.cli.arguments import Env, parse
-
-SIGNS = {"fine": "✔", "doubtful": "?", "wrong": "✘"}
+from hogwild.cli.remarks import print_remarks
 
 
 @dataclass(frozen=True)
@@ -25,18 +22,8 @@ def main(arguments: list[str]) -> int:
     from hogwild.checking import check
     from hogwild.config.settings import Settings
 
-    remarks = []
-    for remark in check(Settings(env=given.env)):
-        remarks.append(remark)
-        if not given.json:
-            print(f"{SIGNS[remark.level]} {remark.what}", flush=True)
-            if remark.advice:
-                print(f"    {remark.advice}")
-    wrong = sum(remark.level == "wrong" for remark in remarks)
-    if given.json:
-        print(json.dumps([dataclasses.asdict(remark) for remark in remarks], ensure_ascii=False))
-    elif wrong:
-        print(f"{given.env} cannot be trained like this.")
-    else:
-        print(f"{given.env} can be trained: hogwild train {given.env}")
-    return int(wrong > 0)
+    is_wrong = print_remarks(check(Settings(env=given.env)), given.json)
+    if not given.json:
+        words = "cannot be trained like this." if is_wrong else f"can be trained: hogwild train {given.env}"
+        print(f"{given.env} {words}")
+    return int(is_wrong)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hogwild.cli.arguments import RunName, parse
-
-SIGNS = {"fine": "✔", "doubtful": "?", "wrong": "✘"}
+from hogwild.cli.remarks import print_remarks
 
 
 @dataclass(frozen=True)
@@ -51,13 +50,4 @@ def examine_machine(given: Doctor) -> int:
     """Say whether this machine is fit for training; the exit code is 1 if it is not."""
     from hogwild.machine_check import check_machine
 
-    remarks = []
-    for remark in check_machine(Path(given.runs)):
-        remarks.append(remark)
-        if not given.json:
-            print(f"{SIGNS[remark.level]} {remark.what}", flush=True)
-            if remark.advice:
-                print(f"    {remark.advice}")
-    if given.json:
-        print(json.dumps([dataclasses.asdict(remark) for remark in remarks], ensure_ascii=False))
-    return int(any(remark.level == "wrong" for remark in remarks))
+    return int(print_remarks(check_machine(Path(given.runs)), given.json))

@@ -1,7 +1,5 @@
 """Atari games stepped in C++: the fast path, for the standard preprocessing."""
 
-from typing import Any
-
 import numpy as np
 
 from hogwild.envs.batch import EnvBatch, Step
@@ -60,21 +58,6 @@ class AtariBatch(EnvBatch):
         game_over = (frame <= self._frame) | truncated
         self._frame = frame.copy()
         return Step(observations, rewards, terminated, truncated, game_over, info.get("final_obs"))
-
-    def state(self) -> None:
-        """The C++ emulators cannot be saved."""
-        return
-
-    def load_state(self, state: dict[str, Any]) -> None:  # noqa: ARG002
-        """Never called: there is no state to load."""
-        raise EnvironmentFailed("the C++ emulators cannot be restored")
-
-    def carried(self) -> list[dict[str, float]]:
-        """Nothing: this preprocessing learns nothing."""
-        return []
-
-    def load_carried(self, carried: list[dict[str, float]]) -> None:
-        """Nothing to take over."""
 
     def close(self) -> None:
         """Release the emulators."""

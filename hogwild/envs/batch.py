@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from hogwild.errors import EnvironmentFailed
 from hogwild.policies.spec import PolicySpec
 
 
@@ -53,11 +54,11 @@ class EnvBatch(Protocol):
 
     def state(self) -> dict[str, Any] | None:
         """Everything needed to go on from here, or None if that cannot be saved."""
-        ...
+        return None
 
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        ...
+    def load_state(self, state: dict[str, Any]) -> None:  # noqa: ARG002
+        """Go on from a saved state; called only where there is one."""
+        raise EnvironmentFailed("environments that cannot be saved cannot be restored")
 
     def replay(self, index: int, seed: int, actions: list[Any]) -> None:
         """Begin one environment's episode again and do what was done in it, where episodes have seeds of their own."""
@@ -65,11 +66,11 @@ class EnvBatch(Protocol):
 
     def carried(self) -> list[dict[str, float]]:
         """What preprocessing has learned and a resumed run should keep, for each environment; usually nothing."""
-        ...
+        return []
 
-    def load_carried(self, carried: list[dict[str, float]]) -> None:
+    def load_carried(self, carried: list[dict[str, float]]) -> None:  # noqa: ARG002
         """Take over what preprocessing had learned."""
-        ...
+        return
 
     def close(self) -> None:
         """Release what the environments hold."""

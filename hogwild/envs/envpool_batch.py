@@ -66,21 +66,6 @@ class EnvPoolBatch(EnvBatch):
         found = self.layout.observations
         return np.asarray(observations) if found.is_array else found.pack(observations, batched=True)
 
-    def state(self) -> dict[str, Any] | None:
-        """EnvPool's environments cannot be saved."""
-        return None
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Never called: there is no state to load."""
-        raise NotImplementedError(self.name)
-
-    def carried(self) -> list[dict[str, float]]:
-        """Nothing is learned on the way."""
-        return []
-
-    def load_carried(self, carried: list[dict[str, float]]) -> None:
-        """Nothing to take over."""
-
     def close(self) -> None:
         """Close all environments."""
         if self.pool is not None:

@@ -82,7 +82,8 @@ def wait_until_stopped(pid: int) -> None:
 
 
 def in_small_disk(folder: Path, size: str, command: str, mount: str = "tmpfs") -> "subprocess.CompletedProcess[str]":
-    """Run a shell command in which `folder` is a disk of its own."""
+    """Run a shell command in which `folder` is a disk of its own. Where a user may not make one the test is left out,
+    but never in CI."""
     folder.mkdir(exist_ok=True)
     script = f"mount -t {mount} -o size={size} {mount} {folder} && {command}"
     done = subprocess.run(
@@ -92,7 +93,7 @@ def in_small_disk(folder: Path, size: str, command: str, mount: str = "tmpfs") -
         timeout=120,
         cwd=Path(__file__).parents[2],
     )
-    if "unshare failed" in done.stderr or "Operation not permitted" in done.stderr:
+    if not os.environ.get("CI") and ("unshare failed" in done.stderr or "not permitted" in done.stderr):
         pytest.skip("no small disks without the right to make them")
     return done
 

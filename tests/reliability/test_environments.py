@@ -38,7 +38,7 @@ def test_an_environment_that_raises_now_and_then_costs_episodes_only(faulty: Cho
 
 
 @pytest.mark.fault(22)
-def test_a_capsule_makes_the_fault_happen_again(faulty: Choose, tmp_path: Path) -> None:
+def test_a_fault_that_does_not_follow_from_its_episode_is_not_reproduced(faulty: Choose, tmp_path: Path) -> None:
     env = faulty("step-raises", after=300)
     run = hogwild.train(env, workers=1, envs=2, steps=4_000, runs=str(tmp_path), max_deaths=1)
     event = events(run)[0]
