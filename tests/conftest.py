@@ -1,8 +1,11 @@
-"""The tests of cells write down which of them hold: `docs/cells.md` is their table."""
+"""What all tests have in common: nothing outlives one. And the table in `docs/cells.md`, which those of cells write."""
 
-from collections.abc import Callable
+import os
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.cells.cells import CELLS, ENGINES
@@ -16,6 +19,46 @@ itself (`make test`), from the tests that passed; `·` is a promise that does no
 `ppo × gradients` is refused: each pass over a rollout needs the update of the one before, and gradients on their way
 are not in the weights yet. `ppo × weights` and `ppo × trajectories` are its neighbours.
 """
+
+
+SHARED = Path("/dev/shm")
+SETTLING = 2.0  # seconds in which a process that was killed may vanish
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_behind() -> Iterator[None]:
+    """No process and no shared memory outlives a test."""
+    before, shared = ours(), shared_memory()
+    yield
+    end = time.monotonic() + SETTLING
+    while (left := set(ours()) - set(before)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not left, [ours().get(pid) for pid in left]
+    assert not shared_memory() - shared
+
+
+def ours() -> dict[int, str]:
+    """Processes that this one has started, also through the server that tests fork from, and their command lines."""
+    found = {child.pid: _words(child) for child in psutil.Process().children()}
+    servers = [pid for pid, words in found.items() if "forkserver" in words]
+    found |= {child.pid: "forked" for pid in servers for child in psutil.Process(pid).children()}
+    return {
+        pid: words
+        for pid, words in found.items()
+        if any(word in words for word in ("spawn_main", "-m hogwild", "forked"))
+    }
+
+
+def _words(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline()) if process.status() != psutil.STATUS_ZOMBIE else ""
+    except psutil.Error:
+        return ""
+
+
+def shared_memory() -> set[str]:
+    """What lies in /dev/shm and is torch's."""
+    return {name for name in os.listdir(SHARED) if "torch" in name} if SHARED.is_dir() else set()
 
 
 @pytest.fixture

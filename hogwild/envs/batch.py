@@ -41,8 +41,8 @@ class EnvBatch(Protocol):
 
     num_envs: int
     spec: PolicySpec
-    seeds: np.ndarray | None = None  # [N] with which the episodes under way began, where each has one
-    seen: np.ndarray = np.zeros(0)  # [N, …] the last observations as they came, where episodes have seeds
+    seeds: np.ndarray | None = None  # [N] the last seeds taken, where some are taken on the way
+    seen: np.ndarray = np.zeros(0)  # [N, …] the last observations as they came, where seeds are taken on the way
 
     def reset(self, seeds: list[int]) -> np.ndarray:
         """First observations, [N, …]."""
@@ -61,7 +61,7 @@ class EnvBatch(Protocol):
         raise EnvironmentFailed("environments that cannot be saved cannot be restored")
 
     def replay(self, index: int, seed: int, actions: list[Any]) -> None:
-        """Begin one environment's episode again and do what was done in it, where episodes have seeds of their own."""
+        """Begin one environment again with its last seed and do what was done since."""
         raise AssertionError(f"episode {index} has no seed of its own: {seed}, {len(actions)}")
 
     def carried(self) -> list[dict[str, float]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hogwild.envs.atari_game import AtariGame
 from hogwild.envs.batch import EnvBatch, Fault, Step
-from hogwild.envs.env_state import Unrepeatable, Unsavable, load_env, save_env
+from hogwild.envs.env_state import Unsavable, load_env, save_env
 from hogwild.envs.layout import Layout, read_layout
 from hogwild.errors import EnvironmentFailed, HogwildError, NothingButFaults, UsageError
 
@@ -22,8 +22,8 @@ class GymnasiumBatch(EnvBatch):
     A plain loop: what Gymnasium's own vectors do beside it (copying, merging infos) takes longer than a step of
     CartPole. What `step` answers is overwritten by the next one.
 
-    An environment that raises, or answers what cannot be learned from, is made anew, and its episode is lost. Every
-    episode begins with a seed of its own, so that it can be played again by itself.
+    An environment that raises, or answers what cannot be learned from, is made anew, and its episode is lost. Now and
+    then an episode begins with a new seed, so that what has happened since can be played again by itself.
     """
 
     def __init__(
@@ -40,8 +40,9 @@ class GymnasiumBatch(EnvBatch):
         self.seen = self.layout.observations.empty(num_envs)
         self.spare = self.seen.copy()  # what is seen next; then they change places
         self.are_decimals = self.seen.dtype.kind == "f"
-        # Loading a game anew for each episode would take too long.
+        # Loading a game anew for a seed would take too long.
         self.seeds = None if self.has_lives else np.zeros(num_envs, dtype=np.int64)
+        self.since = np.zeros(num_envs, dtype=np.int64)  # steps that each has made since its seed
         self.lost_in_a_row = 0
 
     def reset(self, seeds: list[int]) -> np.ndarray:
@@ -53,6 +54,7 @@ class GymnasiumBatch(EnvBatch):
 
         if self.seeds is not None:
             self.seeds[:] = seeds
+        self.since[:] = 0
         guarded(self.name, "reset", reset_all)
         if self.are_decimals and not np.isfinite(self.seen).all():
             raise EnvironmentFailed(
@@ -62,6 +64,7 @@ class GymnasiumBatch(EnvBatch):
 
     def step(self, actions: np.ndarray) -> Step:
         """Take one action in every environment."""
+        self.since += 1
         rewards = np.zeros(self.num_envs)
         terminated, truncated, game_over = np.zeros((3, self.num_envs), dtype=bool)
         seen: list[Any] = []
@@ -131,10 +134,15 @@ class GymnasiumBatch(EnvBatch):
 
     def _begin(self, index: int) -> Any:
         """The first observation of an environment's next episode."""
-        if self.seeds is None:
+        if self.seeds is None or self.since[index] < SEED_STEPS:
             return self.collect(*self.envs[index].reset())
-        self.seeds[index] = next_seed(int(self.seeds[index]))
-        return self.collect(*self.envs[index].reset(seed=int(self.seeds[index])))
+        return self._begin_with_seed(index)
+
+    def _begin_with_seed(self, index: int) -> Any:
+        assert self.seeds is not None
+        self.seeds[index] = seed = next_seed(int(self.seeds[index]))
+        self.since[index] = 0
+        return self.collect(*self.envs[index].reset(seed=seed))
 
     def _fault(self, index: int, error: Exception) -> Fault:
         what = f"Environment '{self.name}' {WHERE['step']}: {type(error).__name__}: {error}"
@@ -149,7 +157,7 @@ class GymnasiumBatch(EnvBatch):
             self.envs[index] = self.make()
             if self.seeds is None:
                 return self.collect(*self.envs[index].reset(seed=index))
-            return self._begin(index)
+            return self._begin_with_seed(index)
 
         return guarded(self.name, "reset", make_and_begin)
 
@@ -165,7 +173,7 @@ class GymnasiumBatch(EnvBatch):
     def state(self) -> dict[str, Any] | None:
         """State of every environment, or None if one cannot be saved."""
         try:
-            seeds = {} if self.seeds is None else {"seeds": self.seeds.copy()}
+            seeds = {} if self.seeds is None else {"seeds": self.seeds.copy(), "since": self.since.copy()}
             return {"envs": [save_env(env) for env in self.envs]} | seeds
         except Unsavable:
             return None
@@ -176,18 +184,17 @@ class GymnasiumBatch(EnvBatch):
             load_env(env, saved)
         if self.seeds is not None and "seeds" in state:
             self.seeds[:] = state["seeds"]
+            self.since[:] = state.get("since", 0)
 
     def replay(self, index: int, seed: int, actions: list[Any]) -> None:
-        """Begin one environment's episode again and do what was done in it."""
+        """Begin again with a seed, and do what was done since."""
         assert self.seeds is not None
-        self.seeds[index] = seed
+        self.seeds[index], self.since[index] = seed, len(actions)
         env = self.envs[index]
         collected = self.collect(*env.reset(seed=seed))
         for action in actions:
             observation, _, ended, cut, info = env.step(self.layout.actions(np.asarray(action)[None])[0])
-            if ended or cut:
-                raise Unrepeatable("this environment does not repeat itself: the same seed and actions led elsewhere")
-            collected = self.collect(observation, info)
+            collected = self.collect(*env.reset()) if ended or cut else self.collect(observation, info)
         self.seen[index] = collected
 
     def carried(self) -> list[dict[str, float]]:
@@ -209,6 +216,7 @@ class GymnasiumBatch(EnvBatch):
 
 
 MOST_LOST = 20  # episodes in a row
+SEED_STEPS = 200  # after which the next episode begins with a seed: taking one costs more than a short episode
 NO_NUMBER = "numbers that are infinite or none (NaN)"
 EXTRAS = {"box2d": "box2d", "mujoco": "mujoco", "imageio": "mujoco", "pygame": "render"}  # words in complaints
 WHERE = {
@@ -236,7 +244,7 @@ def guarded(name: str, action: str, call: Callable[[], Any]) -> Any:
 
 
 def next_seed(seed: int) -> int:
-    """The seed of the episode after the one that began with `seed`.
+    """The seed that an environment takes after `seed`.
 
     >>> next_seed(0) != next_seed(1)
     True

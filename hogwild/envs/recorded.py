@@ -26,14 +26,17 @@ class RecordedBatch(EnvBatch):
         self.kept = 0
         self.box = BlackBox.create(path, inner.spec, inner.num_envs, inner.seeds is not None)
 
+        self.begun = np.zeros(inner.num_envs, dtype=np.int64)  # the seeds with which the tapes begin
+
     @property
     def seeds(self) -> np.ndarray | None:  # type: ignore[override]
-        """With which the episodes under way began."""
+        """That every environment took last."""
         return self.inner.seeds
 
     def reset(self, seeds: list[int]) -> np.ndarray:
         """First observations."""
-        self.box.begin(slice(None), np.asarray(seeds))
+        self.begun[:] = seeds
+        self.box.begin(slice(None), self.begun)
         return self.inner.reset(seeds)
 
     def step(self, actions: np.ndarray) -> Step:
@@ -43,17 +46,22 @@ class RecordedBatch(EnvBatch):
         if step.faults:
             step = dataclasses.replace(step, faults=tuple(self._keep(fault) for fault in step.faults))
         seeds = self.inner.seeds
-        if seeds is not None:
-            over = step.terminated | step.truncated
-            if over.any():
-                self.box.begin(over, seeds[over])
+        if seeds is not None and step.final_observations is not None:  # a seed is taken at the end of an episode only
+            self._begin(seeds)
         return step
+
+    def _begin(self, seeds: np.ndarray) -> None:
+        """Where a new seed was taken, what came before it is no longer needed."""
+        new = seeds != self.begun
+        if new.any():
+            self.box.begin(new, seeds[new])
+            self.begun[new] = seeds[new]
 
     def _keep(self, fault: Fault) -> Fault:
         if self.kept >= MOST_CAPSULES:
             return fault
         self.kept += 1
-        return dataclasses.replace(fault, capsule=self.keep(fault, [self.box.played(fault.index)]))
+        return dataclasses.replace(fault, capsule=self.keep(fault, [self.box.played()[fault.index]]))
 
     def state(self) -> dict[str, Any] | None:
         """Everything needed to go on from here: states of environments or, where these cannot be had, the seeds and
@@ -61,7 +69,7 @@ class RecordedBatch(EnvBatch):
         own = self.inner.state()
         if own is not None or self.inner.seeds is None:
             return own
-        played = [self.box.played(index) for index in range(self.num_envs)]
+        played = self.box.played()
         if not all(each.is_whole for each in played):
             return None
         tapes = [{"seed": each.seed, "actions": np.asarray(each.actions)} for each in played]
@@ -72,11 +80,13 @@ class RecordedBatch(EnvBatch):
         if "played" not in state:
             self.box.spoil()
             self.inner.load_state(state)
+            if self.inner.seeds is not None:
+                self.begun[:] = self.inner.seeds
             return
+        self.begun[:] = [each["seed"] for each in state["played"]]
+        self.box.add_tapes(self.begun, [each["actions"] for each in state["played"]])
         for index, each in enumerate(state["played"]):
-            self.box.begin(index, each["seed"])
             self.inner.replay(index, int(each["seed"]), list(each["actions"]))
-            self.box.add_all(index, each["actions"])
         if not np.array_equal(self.inner.seen, state["seen"]):  # such as one that keeps something between episodes
             raise Unrepeatable("this environment does not repeat itself: the same seed and actions led elsewhere")
 

@@ -43,5 +43,4 @@ class Keeper:
             box = BlackBox.open(self._box(rank))
         except (OSError, ValueError):
             return ""
-        played = [box.played(index) for index in range(box.about["envs"])]
-        return self.keep(rank, Fault(0, what, details), played)
+        return self.keep(rank, Fault(0, what, details), box.played())

@@ -1,35 +1,12 @@
-"""What tests of faults have in common: nothing may be left behind, whatever happened."""
+"""What tests of faults have in common: how processes are started, and which fault is chosen."""
 
 import multiprocessing
-import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
-import psutil
 import pytest
 
 from hogwild.engines import member
 from tests.cells.conftest import PRELOADED
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left_behind() -> Iterator[None]:
-    """No process and no shared memory outlives a test."""
-    shared = set(os.listdir("/dev/shm")) if Path("/dev/shm").is_dir() else set()
-    yield
-    children = {child: " ".join(_words(child)) for child in psutil.Process().children()}
-    left = [child for child, words in children.items() if "spawn_main" in words or "-m hogwild" in words]
-    left += [worker for child, words in children.items() if "forkserver" in words for worker in child.children()]
-    assert not left
-    if shared:
-        assert not {name for name in set(os.listdir("/dev/shm")) - shared if "torch" in name}
-
-
-def _words(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline() if process.status() != psutil.STATUS_ZOMBIE else []
-    except psutil.Error:
-        return []
 
 
 @pytest.fixture

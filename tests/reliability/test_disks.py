@@ -106,7 +106,8 @@ def test_a_full_disk_is_said_once_and_training_goes_on(tmp_path: Path) -> None:
         f"{sys.executable} -m hogwild train CartPole-v1 --engine inline --workers 1 --encoder-size 256 --minutes 0.25 "
         f"--runs {runs} --name run --quiet --checkpoint-seconds 0.5 --log-seconds 0.2"
     )
-    fill = f"(sleep 6; dd if=/dev/zero of={runs}/fill bs=1k count=100000 2>/dev/null; sleep 4; rm {runs}/fill) & "
+    saved = f"until ls {runs}/run/checkpoints/*/manifest.json >/dev/null 2>&1; do sleep 0.1; done"
+    fill = f"({saved}; dd if=/dev/zero of={runs}/fill bs=1k count=100000 2>/dev/null; sleep 5; rm {runs}/fill) & "
     show = f"; echo code $?; cat {runs}/run/status.json; ls {runs}/run/checkpoints -a"
     done = in_small_disk(runs, "12m", fill + train + show)
     assert "code 0" in done.stdout, done.stdout + done.stderr

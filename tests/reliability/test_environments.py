@@ -143,7 +143,7 @@ def test_a_leaking_environment_has_its_worker_replaced(
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (800, limits[1]))
     try:
-        env = faulty(fault, after=0, chance=0.5)
+        env = faulty(fault, after=0, chance=0.05)  # slowly: it is looked at every 0.3 s
         run = hogwild.train(env, workers=2, envs=1, minutes=0.4, worker_memory=500.0, runs=str(tmp_path))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
