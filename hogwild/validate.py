@@ -23,7 +23,7 @@ POSITIVE = (
 NOT_NEGATIVE = (
     *("entropy", "value_coef", "max_grad_norm", "value_clip", "max_kl", "max_lag", "steps", "minutes", "workers"),
     *("seed", "image_width", "encoder_size", "schedule_steps", "normalise_steps", "noops", "reward_clip"),
-    *("record_inputs", "deviation_floor", "env_timeout", "worker_memory"),
+    *("record_inputs", "deviation_floor", "env_timeout", "worker_memory", "settle"),
 )
 EXCHANGE_ONLY = {
     "slots": ("gradients", "trajectories"),
@@ -120,7 +120,7 @@ def _each(name: str, values: object, fits: Callable[[float], bool], rule: str) -
 def _contradictions(settings: Settings) -> Iterator[str]:
     objective = settings.objective
     fractions = (settings.optimizer.learning_rate_final, objective.entropy_final, objective.persistence_final)
-    scheduled = any(fraction != 1.0 for fraction in fractions)
+    scheduled = any(fraction != 1.0 for fraction in fractions) or objective.settle > 0
     ends = settings.optimizer.schedule_steps or settings.run.steps
     if scheduled and not ends:
         yield "A schedule needs an end: give --schedule-steps or --steps."

@@ -120,6 +120,9 @@ class ObjectiveSettings:
     """Weight of the policy's entropy, in nats."""
     entropy_final: float = 1.0
     """Fraction of the entropy weight left when the schedule ends."""
+    settle: float = 0.0
+    """Penalty on entropy that grows from 0 in the middle of the schedule to this at its end: an agent that has explored
+    settles for what it found. For actions that are numbers, whose deviation else stays large."""
     persistence: tuple[float, ...] = (0.0,)
     """Chance that a step shares its draw with the one before: this in a worker's last environment, 0 in its first."""
     persistence_final: float = 1.0

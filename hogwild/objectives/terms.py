@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from hogwild.config.settings import Settings, of_worker
-from hogwild.maths.schedules import linear
+from hogwild.maths.schedules import linear, second_half
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,7 @@ class Terms:
 
     entropy: float = 0.01
     entropy_final: float = 1.0
+    settle: float = 0.0
     schedule_steps: int = 0
     value_coef: float = 0.5
     value_loss: str = "squared"
@@ -29,6 +30,7 @@ class Terms:
         return cls(
             entropy=of_worker(chosen.entropy, rank),
             entropy_final=chosen.entropy_final,
+            settle=chosen.settle,
             schedule_steps=settings.optimizer.schedule_steps,
             value_coef=of_worker(chosen.value_coef, rank),
             value_loss=chosen.value_loss,
@@ -53,6 +55,7 @@ class Terms:
     ) -> tuple[Tensor, dict[str, float]]:
         """The whole loss from the policy's loss, the value's error and the entropy at each step, and what to report."""
         entropy_coef = linear(self.entropy, self.entropy_final, self.schedule_steps, step)
+        entropy_coef -= self.settle * second_half(self.schedule_steps, step)
         per_step = policy_loss + self.value_coef * value_error - entropy_coef * entropy
         count = known.sum().clamp_min(1)
         total = (per_step * known).sum()

@@ -77,6 +77,7 @@ def test_a_schedule_needs_an_end(final: str) -> None:
     assert problems(settings) == ["A schedule needs an end: give --schedule-steps or --steps."]
     assert problems(settings.update(schedule_steps=1000)) == []
     assert problems(settings.update(steps=1000)) == []
+    assert problems(Settings().update(settle=0.1)) == problems(settings)
 
 
 def test_monte_carlo_returns_cannot_be_normalised_over_a_rollout() -> None:

@@ -128,6 +128,16 @@ def test_entropy_follows_its_schedule() -> None:
     assert [totals[2] - total for total in totals] == pytest.approx([0.1 * entropy, 0.05 * entropy, 0.0])
 
 
+def test_who_is_to_settle_pays_for_entropy_in_the_second_half_of_the_schedule() -> None:
+    policy, rollout = make_policy(), make_rollout()
+    a3c = A3C(terms=Terms(entropy=0.1, settle=0.4, schedule_steps=100))
+    losses = [loss_of(a3c, policy, rollout, step) for step in (0, 50, 75, 100, 200)]
+    weights = [loss.metrics["policy/entropy_coef"] for loss in losses]
+    assert weights == pytest.approx([0.1, 0.1, -0.1, -0.3, -0.3])
+    entropy = losses[0].metrics["policy/entropy"]
+    assert losses[3].total.item() - losses[0].total.item() == pytest.approx(0.4 * entropy)
+
+
 def test_the_reported_losses_are_means_whatever_is_minimised() -> None:
     policy, rollout = make_policy(), make_rollout()
     mean, total = (loss_of(A3C(terms=Terms(reduction=r)), policy, rollout).metrics for r in ("mean", "sum"))
