@@ -31,9 +31,11 @@ PARTS: dict[str, dict[str, str]] = {  # what is trained, by the name of its row
         "LunarLanderContinuous-v3": "LunarLanderContinuous-v3 --minutes 5",
         "BipedalWalker-v3": "BipedalWalker-v3 --backend envpool --minutes 10",
     },
-    "mujoco": {name: f"{name} --steps 1_000_000" for name in ("HalfCheetah-v5", "Hopper-v5", "Walker2d-v5")},
+    "mujoco": {
+        name: f"{name} --backend envpool --steps 1_000_000" for name in ("HalfCheetah-v5", "Hopper-v5", "Walker2d-v5")
+    },
     "memory": {f"MemoryS7, {memory}": f"{MAZE} --memory {memory}" for memory in ("none", "gru", "lstm")},
-    "hardcore": {"BipedalWalkerHardcore-v3": "BipedalWalkerHardcore-v3 --minutes 60"},
+    "hardcore": {"BipedalWalkerHardcore-v3": "BipedalWalkerHardcore-v3 --backend envpool --minutes 60"},
 }
 # Published for Stable-Baselines3 2 (rl-baselines3-zoo, benchmark.md): v3 of the environments, one run each.
 PUBLISHED = {
