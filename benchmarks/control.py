@@ -27,8 +27,8 @@ OUTPUT = ROOT / "benchmarks" / "results" / "control.json"
 MAZE = "minigrid:MiniGrid-MemoryS7-v0"
 PARTS: dict[str, dict[str, str]] = {  # what is trained, by the name of its row
     "solve": {
-        "LunarLander-v3": "LunarLander-v3 --minutes 5",
-        "LunarLanderContinuous-v3": "LunarLanderContinuous-v3 --minutes 5",
+        "LunarLander-v3": "LunarLander-v3 --steps 1_000_000",
+        "LunarLanderContinuous-v3": "LunarLanderContinuous-v3 --steps 1_000_000",
         "BipedalWalker-v3": "BipedalWalker-v3 --backend envpool --minutes 10",
     },
     "mujoco": {

@@ -160,8 +160,9 @@ class Actor:
     def _end_games(self, step: Step) -> None:
         for fault in step.faults:
             self.faults.append(fault)
-            self.returns[fault.index] = 0.0
-            self.lengths[fault.index] = 0
+            if not fault.is_harmless:
+                self.returns[fault.index] = 0.0
+                self.lengths[fault.index] = 0
         for index in np.flatnonzero(step.game_over):
             self.episodes.append((float(self.returns[index]), int(self.lengths[index])))
             self.returns[index] = 0.0

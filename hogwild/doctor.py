@@ -25,6 +25,7 @@ RANDOM_SHARE = 0.05  # of the entropy of a random policy
 VALUE_ERROR = 20.0  # rewards: they should be about 1
 LAG_FACTOR = 3.0  # times what the settings bring with them
 ALWAYS, HALF = 0.95, 0.5
+FAR_BEYOND = 50  # times the limit: so long are gradients of which clipping leaves too little
 KL = 0.1  # nats
 NARROW = -3.0  # nats: the entropy of a number whose deviation is 0.012
 NOTHING_ENDED = 200_000  # steps
@@ -152,9 +153,11 @@ def gradients_old(patient: Patient) -> Finding | None:
 
 
 def always_clipped(patient: Patient) -> Finding | None:
-    """How long a gradient is says nothing any more."""
+    """How long a gradient is says nothing any more. Optimizers divide by the usual length anyway, so that clipping all
+    gradients does harm only where little is left of them."""
+    limit = FAR_BEYOND * min(patient.resolved.settings.objective.max_grad_norm)
     found = patient.since("gradient/clipped", lambda share: share > ALWAYS)
-    if found is None:
+    if found is None or patient.since("gradient/norm", lambda norm: norm > limit) is None:
         return None
     return Finding(
         "always-clipped",

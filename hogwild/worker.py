@@ -13,7 +13,7 @@ from hogwild.envs.batch import EnvBatch
 from hogwild.envs.ids import plan_env
 from hogwild.envs.make import make_batch
 from hogwild.envs.rewards import Rewards
-from hogwild.faults.events import Event, episode_lost
+from hogwild.faults.events import Event, episode_lost, outside_space
 from hogwild.input_sums import InputSummer
 from hogwild.learning import GradientComputer
 from hogwild.lesson import learn
@@ -86,10 +86,14 @@ class Worker:
         self.actor.persist(linear(*self.persistence, self.schedule_steps, pulled.step))
         return self.actor.collect(pulled.version)
 
-    def lost_episodes(self) -> list[Event]:
+    def faults_of_environments(self) -> list[Event]:
         """What environments did wrong since somebody asked."""
         faults, self.actor.faults = self.actor.faults, []
-        return [episode_lost(f"worker {self.rank}", fault.what, fault.details, fault.capsule) for fault in faults]
+        who = f"worker {self.rank}"
+        return [
+            (outside_space if fault.is_harmless else episode_lost)(who, fault.what, fault.details, fault.capsule)
+            for fault in faults
+        ]
 
     def sum_inputs(self, rollout: Rollout, steps: int) -> InputSums:
         """What there is to normalise in a rollout that was just played; `steps` are to be counted."""
@@ -139,7 +143,7 @@ def run_worker(
             rollout = worker.play(pulled)
             news = Report(worker.rank, rollout.steps, episodes=list(rollout.episodes))
             news.take({"reward/mean": rollout.rewards.mean().item()})
-            news.events += worker.lost_episodes()
+            news.events += worker.faults_of_environments()
             if worker.gradients.hooks is not None:
                 with door.clock.of("hooks"):
                     news.take(worker.gradients.hooks.rollout(rollout))

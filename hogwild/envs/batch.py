@@ -15,12 +15,13 @@ from hogwild.policies.spec import PolicySpec
 
 @dataclass(frozen=True)
 class Fault:
-    """What one environment did wrong; its episode is lost, and another has begun."""
+    """What one environment did wrong; its episode is lost, and another has begun, unless it does no harm."""
 
     index: int  # of the environment in its batch
     what: str  # in words
     details: str = ""  # where it happened
     capsule: str = ""  # file with what led to it
+    is_harmless: bool = False  # nothing is lost
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Step:
     truncated: np.ndarray  # [N] the episode was cut off: what would follow has a value
     game_over: np.ndarray  # [N] a whole game ended; a lost life alone does not
     final_observations: np.ndarray | None  # [N, …] valid where truncated: the real last observation
-    faults: tuple[Fault, ...] = ()  # of environments whose episodes are lost: truncated there, but no game is over
+    faults: tuple[Fault, ...] = ()  # where an episode is lost: truncated there, but no game is over
 
 
 class EnvBatch(Protocol):

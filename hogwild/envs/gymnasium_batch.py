@@ -44,6 +44,7 @@ class GymnasiumBatch(EnvBatch):
         self.seeds = None if self.has_lives else np.zeros(num_envs, dtype=np.int64)
         self.since = np.zeros(num_envs, dtype=np.int64)  # steps that each has made since its seed
         self.lost_in_a_row = 0
+        self.bounds = bounds_of(self.envs[0]) if self.are_decimals and self.layout.observations.is_array else None
 
     def reset(self, seeds: list[int]) -> np.ndarray:
         """First observations."""
@@ -92,6 +93,7 @@ class GymnasiumBatch(EnvBatch):
         if faults:
             np.stack(seen, out=self.spare)
         self._count(faults, game_over)
+        faults += self._outside()
         final = self._final(last)
         self.seen, self.spare = self.spare, self.seen
         return Step(
@@ -131,6 +133,21 @@ class GymnasiumBatch(EnvBatch):
             if not math.isfinite(rewards[index]):
                 found[index] = ValueError(f"the reward is {rewards[index]}")
         return found
+
+    def _outside(self) -> tuple[Fault, ...]:
+        """Whether an observation is outside its space; that is said once, since it can still be learned from."""
+        if self.bounds is None:
+            return ()
+        low, high = self.bounds
+        outside = (self.spare < low) | (self.spare > high)
+        if not outside.any():
+            return ()
+        self.bounds = None
+        index, *place = (int(number) for number in np.argwhere(outside)[0])
+        value, least, most = (array[tuple(place)] for array in (self.spare[index], low, high))
+        where = f"observation{place}".replace(" ", "")
+        what = f"Environment '{self.name}' left its observation space: {where} is {value:g}, not {least:g} to {most:g}"
+        return (Fault(index, what, is_harmless=True),)
 
     def _begin(self, index: int) -> Any:
         """The first observation of an environment's next episode."""
@@ -225,6 +242,16 @@ WHERE = {
     "reset": "failed in reset",
     "step": "failed in step",
 }
+
+
+def bounds_of(env: gymnasium.Env[Any, Any]) -> tuple[np.ndarray, np.ndarray] | None:
+    """Smallest and largest numbers of observations that are arrays. Gymnasium's own environments are as they are: some
+    leave their spaces, and everybody knows."""
+    space = env.observation_space
+    is_known = type(env.unwrapped).__module__.startswith("gymnasium.")
+    if is_known or not isinstance(space, gymnasium.spaces.Box) or not np.isfinite([space.low, space.high]).any():
+        return None
+    return space.low, space.high
 
 
 def guarded(name: str, action: str, call: Callable[[], Any]) -> Any:

@@ -114,7 +114,7 @@ def _play(capsule: Capsule, played: Played, pipe: Connection) -> None:
         batch.reset([played.seed])
         for number, action in enumerate(played.actions, start=1):
             step = batch.step(np.asarray([action], dtype=batch.spec.action_dtype))
-            if step.faults:
+            if step.faults:  # also one that does no harm, if that is what it was
                 pipe.send(("fault", step.faults[0].what, number))
                 return
             if number % TICK == 0:

@@ -9,7 +9,7 @@ LOST = "episode-lost"
 class Event:
     """Something that a run survived."""
 
-    kind: str  # died, hung, recycled, episode-lost, not-finite
+    kind: str  # died, hung, recycled, episode-lost, outside-space, not-finite
     who: str  # worker 3
     words: str  # for the user, one sentence
     details: str = ""  # for the log, such as a traceback
@@ -24,3 +24,12 @@ def episode_lost(who: str, what: str, details: str, capsule: str) -> Event:
     """
     words = f"{what} ({who}). The episode is lost, and its environment made anew."
     return Event(LOST, who, words, details, capsule)
+
+
+def outside_space(who: str, what: str, details: str, capsule: str) -> Event:
+    """An environment has answered what its own space does not allow.
+
+    >>> outside_space("worker 1", "It is 3.", "", "").kind
+    'outside-space'
+    """
+    return Event("outside-space", who, f"{what} ({who}). It is learned from as it is.", details, capsule)

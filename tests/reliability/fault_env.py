@@ -82,6 +82,8 @@ class FaultyCartPole(CartPoleEnv):
             observation = np.zeros(7, dtype=np.float32)
         elif self.fault == "reward":
             reward = float("nan")
+        elif self.fault == "outside":
+            observation = observation + np.float32(1e3)
         elif self.fault == "huge":
             reward = 1e38
         elif self.fault == "leak":

@@ -68,7 +68,11 @@ GROUPS: dict[str, list[Row]] = {
             28, "observations that are no numbers", "the episode is lost; nothing reaches the normaliser or the network"
         ),
         Row(29, "rewards that are no numbers", "the same"),
-        Row(30, "observations of another shape", "the same; at the first reset the run is refused"),
+        Row(
+            30,
+            "observations of another shape",
+            "the same; at the first reset the run is refused; outside their space: said once",
+        ),
         Row(31, "the old step of four things", "the same"),
         Row(32, "a reward of 1e38", "the update is left out if it is not finite; weights stay finite"),
         Row(33, "leaks memory", "its worker is replaced at --worker-memory"),

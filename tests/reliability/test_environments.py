@@ -125,6 +125,21 @@ def test_nonsense_never_reaches_the_normaliser_or_the_network(fault: str, faulty
     assert all(np.isfinite(row["loss/policy"]) for row in run.metrics() if "loss/policy" in row)
 
 
+@pytest.mark.fault(30)
+def test_an_observation_outside_its_space_is_said_once_and_nothing_is_lost(
+    faulty: Choose, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    env = faulty("outside", after=50, chance=0.05)
+    run = hogwild.train(env, workers=1, envs=4, steps=4_000, runs=str(tmp_path))
+    (event,) = events(run)
+    assert event["kind"] == "outside-space"
+    assert re.search(r"left its observation space: observation\[0\] is 1000.*, not -4.8 to 4.8", event["words"])
+    assert "episode/lost" not in run.metrics()[-1]
+    monkeypatch.setenv("FAULT_WHO", "anybody")
+    monkeypatch.setenv("FAULT_CHANCE", "1")
+    assert "left its observation space" in reproduced(event["capsule"]).stdout
+
+
 @pytest.mark.fault(32)
 def test_a_huge_reward_leaves_the_weights_finite(faulty: Choose, tmp_path: Path) -> None:
     env = faulty("huge", after=100, chance=0.01)
