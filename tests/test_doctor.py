@@ -97,7 +97,7 @@ def test_who_stays_flat_where_the_reference_rose_is_behind() -> None:
 
 def test_moods_are_no_illness() -> None:
     well = [{"progress/steps": i, "gradient/clipped": 0.2} for i in range(50)]
-    ill = [{"progress/steps": 50 + i, "gradient/clipped": 1.0} for i in range(50)]
+    ill = [{"progress/steps": 50 + i, "gradient/clipped": 1.0, "gradient/norm": 1e3} for i in range(50)]
     assert [f.step for f in examine(Patient(CARTPOLE, [*well, *ill], []))] == [pytest.approx(52, abs=3)]
     assert examine(Patient(CARTPOLE, [*ill, *well], [])) == [], "it is over"
     assert examine(Patient(CARTPOLE, [*well, *ill[:3]], [])) == [], "it has not lasted"
