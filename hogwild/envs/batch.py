@@ -12,6 +12,8 @@ import numpy as np
 from hogwild.errors import EnvironmentFailed
 from hogwild.policies.spec import PolicySpec
 
+LEFT_SPACE = "left its observation space"  # the words for a fault that does no harm
+
 
 @dataclass(frozen=True)
 class Fault:

@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 
 from hogwild.envs.atari_game import AtariGame
-from hogwild.envs.batch import EnvBatch, Fault, Step
+from hogwild.envs.batch import LEFT_SPACE, EnvBatch, Fault, Step
 from hogwild.envs.env_state import Unsavable, load_env, save_env
 from hogwild.envs.layout import Layout, read_layout
 from hogwild.errors import EnvironmentFailed, HogwildError, NothingButFaults, UsageError
@@ -146,7 +146,7 @@ class GymnasiumBatch(EnvBatch):
         index, *place = (int(number) for number in np.argwhere(outside)[0])
         value, least, most = (array[tuple(place)] for array in (self.spare[index], low, high))
         where = f"observation{place}".replace(" ", "")
-        what = f"Environment '{self.name}' left its observation space: {where} is {value:g}, not {least:g} to {most:g}"
+        what = f"Environment '{self.name}' {LEFT_SPACE}: {where} is {value:g}, not {least:g} to {most:g}"
         return (Fault(index, what, is_harmless=True),)
 
     def _begin(self, index: int) -> Any:

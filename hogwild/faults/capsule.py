@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hogwild.config.settings import Settings
+from hogwild.envs.batch import LEFT_SPACE
 from hogwild.envs.blackbox import Played
 from hogwild.envs.ids import plan_env
 from hogwild.envs.make import make_batch
@@ -114,8 +115,9 @@ def _play(capsule: Capsule, played: Played, pipe: Connection) -> None:
         batch.reset([played.seed])
         for number, action in enumerate(played.actions, start=1):
             step = batch.step(np.asarray([action], dtype=batch.spec.action_dtype))
-            if step.faults:  # also one that does no harm, if that is what it was
-                pipe.send(("fault", step.faults[0].what, number))
+            found = [fault for fault in step.faults if not fault.is_harmless or LEFT_SPACE in capsule.what]
+            if found:
+                pipe.send(("fault", found[0].what, number))
                 return
             if number % TICK == 0:
                 pipe.send(("tick", "", number))
