@@ -17,11 +17,10 @@ import subprocess
 import sys
 from typing import Any
 
-from curves import curve_of, new_axes
+from curves import new_axes, record_of
 from pages import ROOT, replace_table
 
 from hogwild.api import Run
-from hogwild.runs.folder import read_json
 
 OUTPUT = ROOT / "benchmarks" / "results" / "control.json"
 MAZE = "minigrid:MiniGrid-MemoryS7-v0"
@@ -48,25 +47,9 @@ PUBLISHED = {
 def measure(row: str, seed: int, words: str, runs: str) -> dict[str, Any]:
     """Train one run, and play it afterwards."""
     name = f"{row}-{seed}".lower().replace(", ", "-")
-    hogwild = [sys.executable, "-m", "hogwild"]
     place = ["--runs", runs, "--name", name, "--overwrite", "--quiet", "--seed", str(seed)]
-    subprocess.run([*hogwild, "train", *words.split(), *place], check=True)
-    run = Run(name, runs)
-    play = [*hogwild, "eval", str(run.path), "--greedy", "--json"]
-    evaluation = json.loads(subprocess.run(play, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1])
-    meta, status = read_json(run.folder.meta), run.status
-    return {
-        "row": row,
-        "seed": seed,
-        "minutes": round(status["seconds"] / 60, 3),
-        "steps": status["steps"],
-        "steps_per_second": round(status["steps"] / status["seconds"]),
-        "evaluation": evaluation,
-        "curve": curve_of(run),
-        "settings": {k: v for k, v in run.settings.flat().items() if k not in ("name", "runs")},
-        "revision": (meta["git"] or {}).get("revision"),
-        "machine": meta["machine"],
-    }
+    subprocess.run([sys.executable, "-m", "hogwild", "train", *words.split(), *place], check=True)
+    return {"row": row, "seed": seed} | record_of(Run(name, runs), "--greedy")
 
 
 def table(part: str, results: list[dict[str, Any]]) -> str:

@@ -1,6 +1,8 @@
 """Learning curves of benchmark runs: read, drawn, and made into the references that come with the package."""
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import matplotlib
@@ -9,6 +11,7 @@ from pages import ROOT
 from hogwild.api import Run
 from hogwild.config.settings import Settings
 from hogwild.reference import describe_agent, make_reference
+from hogwild.runs.folder import read_json
 
 matplotlib.use("Agg")
 POINTS = 200  # of a curve
@@ -21,6 +24,23 @@ def curve_of(run: Run) -> list[tuple[int, float, float]]:
         (row["progress/steps"], round(row["progress/seconds"], 1), round(row["episode/return_mean"], 3))
         for row in rows[:: max(1, len(rows) // POINTS)]
     ]
+
+
+def record_of(run: Run, *words: str) -> dict[str, Any]:
+    """All that is kept of a run: what it took, how it learned, and what a new process reaches with its agent."""
+    play = [sys.executable, "-m", "hogwild", "eval", str(run.path), "--json", *words]
+    evaluation = json.loads(subprocess.run(play, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    meta, status = read_json(run.folder.meta), run.status
+    return {
+        "minutes": round(status["seconds"] / 60, 3),
+        "steps": status["steps"],
+        "steps_per_second": round(status["steps"] / status["seconds"]),
+        "evaluation": evaluation,
+        "curve": curve_of(run),
+        "settings": {k: v for k, v in run.settings.flat().items() if k not in ("name", "runs")},
+        "revision": (meta["git"] or {}).get("revision"),
+        "machine": meta["machine"],
+    }
 
 
 def new_axes(title: str) -> tuple[Any, Any]:

@@ -16,11 +16,10 @@ import time
 from typing import Any
 
 import psutil
-from curves import curve_of, write_reference
+from curves import record_of, write_reference
 from pages import ROOT, replace_table
 
 from hogwild.api import Run
-from hogwild.runs.folder import read_json
 
 OUTPUT = ROOT / "benchmarks" / "results" / "games.json"
 SAMPLE_SECONDS = 20.0
@@ -50,22 +49,7 @@ def train(game: str, minutes: float, runs: str) -> list[tuple[float, list[float]
 def measure(game: str, minutes: float, runs: str) -> dict[str, Any]:
     """Train one game, and play it afterwards."""
     memory = train(game, minutes, runs)
-    run = Run(game, runs)
-    words = [sys.executable, "-m", "hogwild", "eval", str(run.path), "--json"]
-    evaluation = json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)
-    meta, status = read_json(run.folder.meta), run.status
-    return {
-        "game": game,
-        "minutes": round(status["seconds"] / 60, 2),
-        "steps": status["steps"],
-        "steps_per_second": round(status["steps"] / status["seconds"]),
-        "evaluation": evaluation,
-        "curve": curve_of(run),
-        "memory": memory,
-        "settings": {k: v for k, v in run.settings.flat().items() if k not in ("name", "runs")},
-        "revision": (meta["git"] or {}).get("revision"),
-        "machine": meta["machine"],
-    }
+    return {"game": game, "memory": memory} | record_of(Run(game, runs))
 
 
 def table(results: dict[str, dict[str, Any]]) -> str:
