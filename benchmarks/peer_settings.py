@@ -59,6 +59,7 @@ def vectors(env: str, tasks: tuple[str, str], their_games: int, steps: int, pass
 
 
 SINGLE = "--precision float32"
+POOLED, LIGHT = "--env HalfCheetah-v5 --backend envpool", "--objective a3c --encoder-size 64 --envs 64"
 SETTINGS = [
     Setting(CEILING, "emulator", "two threads, 128 games", "84×84", ""),
     Setting(CEILING, "emulator", "two threads, 128 games", "70×80", "--height 70 --width 80 --stack 2"),
@@ -91,4 +92,6 @@ SETTINGS = [
     Setting(CARTPOLE, "sb3", "A2C, at its best: 64 games", "64–64", "--env CartPole-v1 --envs 64"),
     *vectors("LunarLander-v3", LANDER, their_games=16, steps=1024, passes=4, more=""),
     *vectors("HalfCheetah-v5", CHEETAH, their_games=1, steps=2048, passes=10, more="--normalise"),
+    Setting(CHEETAH[0], "hogwild", "A3C on EnvPool, 64 games", "HalfCheetah-v5, 64–64", f"{POOLED} {LIGHT}"),
+    Setting(CHEETAH[1], "hogwild", "PPO on EnvPool, as it comes", "HalfCheetah-v5", POOLED),
 ]

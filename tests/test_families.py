@@ -17,7 +17,7 @@ FAMILIES = {
     "LunarLanderContinuous-v3": ["control", "control-ppo"],
     "BipedalWalker-v3": ["control", "control-ppo", "bipedalwalker"],
     "BipedalWalkerHardcore-v3": ["control", "control-ppo", "bipedalwalkerhardcore"],
-    "HalfCheetah-v5": ["control", "control-ppo"],
+    "HalfCheetah-v5": ["control", "control-ppo", "halfcheetah"],
     "Hopper-v5": ["control", "control-ppo"],
     "Walker2d-v5": ["control", "control-ppo"],
     "Ant-v5": ["control", "control-ppo"],

@@ -16,6 +16,7 @@ FAMILIES = {
     "lunarlander",
     "bipedalwalker",
     "bipedalwalkerhardcore",
+    "halfcheetah",
     "minigrid",
     "threads",
     "vectors-threads",
