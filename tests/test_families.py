@@ -14,7 +14,7 @@ FAMILIES = {
     "Acrobot-v1": ["vectors"],
     "Pendulum-v1": ["control", "control-ppo"],
     "LunarLander-v3": ["vectors", "lunarlander"],
-    "LunarLanderContinuous-v3": ["control", "control-ppo"],
+    "LunarLanderContinuous-v3": ["control", "control-ppo", "lunarlandercontinuous"],
     "BipedalWalker-v3": ["control", "control-ppo", "bipedalwalker"],
     "BipedalWalkerHardcore-v3": ["control", "control-ppo", "bipedalwalkerhardcore"],
     "HalfCheetah-v5": ["control", "control-ppo", "halfcheetah"],

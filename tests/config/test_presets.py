@@ -14,6 +14,7 @@ FAMILIES = {
     "control",
     "control-ppo",
     "lunarlander",
+    "lunarlandercontinuous",
     "bipedalwalker",
     "bipedalwalkerhardcore",
     "halfcheetah",
