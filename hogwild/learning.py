@@ -84,8 +84,7 @@ class GradientComputer:
         """Gradients of one minibatch; the vector is reused."""
         loss = self.objective.loss(self.policy, minibatch, step)
         metrics = loss.metrics
-        for view, gradient in zip(self.views, torch.autograd.grad(loss.total, self.parameters), strict=True):
-            view.copy_(gradient)
+        torch._foreach_copy_(self.views, torch.autograd.grad(loss.total, self.parameters))
         norm = clip_(self.flat, self.max_norm)
         if not math.isfinite(norm):
             self.flat.zero_()

@@ -58,14 +58,15 @@ def shuffled_steps(everything: Minibatch, parts: int, generator: torch.Generator
     """Single steps in random order, in equal parts."""
     steps, envs = everything.first.shape
     order = torch.randperm(steps * envs, generator=generator)
+    observations = everything.observations.flatten(0, 1)  # too large to be copied as a whole
+    shuffled = {  # the rest all at once: to pick a few of each would cost more than to learn from them
+        name: value[order % envs] if name == "state" else value.flatten(0, 1)[order][None]
+        for name, value in vars(everything).items()
+        if name != "observations"
+    }
     for part in equal_parts(len(order), parts):
-        chosen = order[part]
-        yield Minibatch(
-            **{
-                name: value[chosen % envs] if name == "state" else value.flatten(0, 1)[chosen][None]
-                for name, value in vars(everything).items()
-            }
-        )
+        rest = {name: value[part] if name == "state" else value[:, part] for name, value in shuffled.items()}
+        yield Minibatch(observations=observations[order[part]][None], **rest)
 
 
 def select_sequences(everything: Minibatch, envs: Tensor | slice) -> Minibatch:

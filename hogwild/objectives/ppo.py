@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -10,7 +11,7 @@ from hogwild.config.settings import Settings, of_worker
 from hogwild.objectives.minibatch import Minibatch, in_order, shuffled_sequences, shuffled_steps, whole
 from hogwild.objectives.objective import Loss
 from hogwild.objectives.targets import Targets, standardise
-from hogwild.objectives.terms import Terms
+from hogwild.objectives.terms import Terms, array
 from hogwild.policies.policy import Policy
 from hogwild.rollout import Rollout
 
@@ -69,10 +70,12 @@ class PPO:
         entropy = policy.actions.entropy(out.parameters)
         value_error = self._value_error(out.value, minibatch)
         total, metrics = self.terms.total(policy_loss, value_error, entropy, out.value, target, known, step)
-        with torch.no_grad():
-            kl = (ratio - 1.0 - log_ratio)[known].mean().item()  # http://joschu.net/blog/kl-approx.html, k3
-            metrics["ppo/kl"] = kl
-            metrics["ppo/clipped"] = ((ratio - 1.0).abs() > self.clip)[known].float().mean().item()
+        seen = array(known)
+        beyond, log_beyond = array(ratio)[seen] - 1.0, array(log_ratio)[seen]
+        count = max(1, beyond.size)
+        kl = float((beyond - log_beyond).sum() / count)  # http://joschu.net/blog/kl-approx.html, k3
+        metrics["ppo/kl"] = kl
+        metrics["ppo/clipped"] = float((np.abs(beyond) > self.clip).sum() / count)
         return Loss(total, metrics, stop=0 < self.max_kl < kl)
 
     def _value_error(self, value: Tensor, minibatch: Minibatch) -> Tensor:

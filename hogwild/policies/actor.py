@@ -35,8 +35,9 @@ class ActorHead(nn.Linear):
         parts = []
         for is_number, values in zip(self.are_numbers, out.split(self.sizes, dim=-1), strict=True):
             parts.append(self._with_deviations(values, next(free, None)) if is_number else values)
-        return torch.cat(parts, dim=-1)
+        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=-1)
 
     def _with_deviations(self, values: Tensor, free: Tensor | None) -> Tensor:
-        mean, log_deviation = values.chunk(2, dim=-1) if free is None else (values, free.expand_as(values))
-        return torch.cat([mean, with_floor(log_deviation + self.start, self.floor)], dim=-1)
+        mean, log_deviation = values.chunk(2, dim=-1) if free is None else (values, free)
+        log_deviation = with_floor(log_deviation + self.start, self.floor).expand_as(mean)
+        return torch.cat([mean, log_deviation], dim=-1)

@@ -83,7 +83,7 @@ def make_distribution(spec: PolicySpec, squash: bool = False) -> Distribution:
     if spec.is_choice:
         return Choice(spec.num_actions, spec.is_masked)
     parts = [_make_part(part, spec.is_masked, squash) for part in spec.actions]
-    return Joint(parts, getattr(torch, spec.action_dtype))
+    return parts[0] if len(parts) == 1 else Joint(parts, getattr(torch, spec.action_dtype))
 
 
 def _make_part(part: ActionPart, is_masked: bool, squash: bool) -> Distribution:
