@@ -1,6 +1,6 @@
 """Box2D, MuJoCo and MiniGrid: how long it takes to solve, and how good agents are after so many steps.
 
-    python benchmarks/control.py solve                    # LunarLander, BipedalWalker, three seeds each
+    python benchmarks/control.py solve                    # LunarLander, BipedalWalker, three seeds each, or --seeds
     python benchmarks/control.py mujoco                   # HalfCheetah, Hopper, Walker2d: a million steps each
     python benchmarks/control.py memory                   # MiniGrid's Memory, with and without a memory
     python benchmarks/control.py hardcore --seeds 0       # BipedalWalkerHardcore for an hour

@@ -29,7 +29,8 @@ def curve_of(run: Run) -> list[tuple[int, float, float]]:
 def record_of(run: Run, *words: str) -> dict[str, Any]:
     """All that is kept of a run: what it took, how it learned, and what a new process reaches with its agent."""
     play = [sys.executable, "-m", "hogwild", "eval", str(run.path), "--json", *words]
-    evaluation = json.loads(subprocess.run(play, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    printed = subprocess.run(play, check=True, stdout=subprocess.PIPE, text=True).stdout
+    evaluation = json.loads(printed.splitlines()[-1])  # packages of environments print things, too
     meta, status = read_json(run.folder.meta), run.status
     return {
         "minutes": round(status["seconds"] / 60, 3),

@@ -36,14 +36,16 @@ def sample(process: psutil.Process) -> dict[str, float]:
 def watch(coordinator: psutil.Process) -> list[dict[str, Any]]:
     """Samples of a training and its workers, until it ends."""
     began, samples = time.monotonic(), []
-    while coordinator.is_running() and coordinator.status() != psutil.STATUS_ZOMBIE:
+    while coordinator.is_running():
         time.sleep(EVERY)
         try:
+            if coordinator.status() == psutil.STATUS_ZOMBIE:
+                break
             family = [coordinator, *coordinator.children()]
             each = {str(p.pid): sample(p) for p in family if "resource_tracker" not in " ".join(p.cmdline())}
-        except psutil.Error:
+            shared = sum(f.stat().st_size for f in Path("/dev/shm").iterdir() if f.is_file())
+        except (psutil.Error, OSError):  # somebody has just ended
             continue
-        shared = sum(f.stat().st_size for f in Path("/dev/shm").iterdir() if f.is_file())
         samples.append({"seconds": round(time.monotonic() - began, 1), "shared": shared, "processes": each})
     return samples
 
@@ -63,7 +65,7 @@ def _name(number: int) -> str:
 def table(samples: list[dict[str, Any]]) -> str:
     """One row for each process."""
     lines = [
-        "| process | MB at the start | MB at the end | MB per hour | files | threads |",
+        "| process | MB after a tenth | MB at the end | MB per hour | files | threads |",
         "|---|---|---|---|---|---|",
     ]
     names = list(samples[len(samples) // 2]["processes"])
@@ -75,7 +77,7 @@ def table(samples: list[dict[str, Any]]) -> str:
             f"| {slope(samples, pid, 'megabytes'):+.2f} | {first['files']} → {last['files']} "
             f"| {first['threads']} → {last['threads']} |"
         )
-    shared = [s["shared"] for s in samples]
+    shared = [s["shared"] for s in samples[int(SETTLED * len(samples)) :]]
     return "\n".join([*lines, f"| /dev/shm | {shared[0] / 1e6:.1f} | {shared[-1] / 1e6:.1f} | | | |"])
 
 

@@ -84,7 +84,8 @@ class GradientComputer:
         """Gradients of one minibatch; the vector is reused."""
         loss = self.objective.loss(self.policy, minibatch, step)
         metrics = loss.metrics
-        torch._foreach_copy_(self.views, torch.autograd.grad(loss.total, self.parameters))
+        gradients = torch.autograd.grad(loss.total, self.parameters)
+        torch._foreach_copy_(self.views, gradients)  # what optimizers of torch use: one call for all
         norm = clip_(self.flat, self.max_norm)
         if not math.isfinite(norm):
             self.flat.zero_()

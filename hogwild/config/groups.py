@@ -46,7 +46,7 @@ class EnvSettings:
     reward_scale: float = 1.0
     """Factor on rewards for learning, before clipping; reported returns stay raw."""
     reward_floor: float | None = None
-    """Rewards below this, once scaled, count as this for learning; reported returns stay raw (None: never)."""
+    """Rewards below this, once scaled and normalised, count as this for learning, not for reports (None: never)."""
     action_bounds: Literal["rescale", "clip"] = "rescale"
     """Actions that are numbers: -1 and 1 mean an environment's own bounds, or numbers are only clipped to these."""
     backend: Literal["gymnasium", "envpool"] = "gymnasium"

@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from hogwild.config.settings import Settings, of_worker
+from hogwild.objectives.figures import array
 from hogwild.objectives.minibatch import Minibatch, in_order, shuffled_sequences, shuffled_steps, whole
 from hogwild.objectives.objective import Loss
 from hogwild.objectives.targets import Targets, standardise
-from hogwild.objectives.terms import Terms, array
+from hogwild.objectives.terms import Terms
 from hogwild.policies.policy import Policy
 from hogwild.rollout import Rollout
 
@@ -70,13 +71,18 @@ class PPO:
         entropy = policy.actions.entropy(out.parameters)
         value_error = self._value_error(out.value, minibatch)
         total, metrics = self.terms.total(policy_loss, value_error, entropy, out.value, target, known, step)
-        seen = array(known)
-        beyond, log_beyond = array(ratio)[seen] - 1.0, array(log_ratio)[seen]
-        count = max(1, beyond.size)
-        kl = float((beyond - log_beyond).sum() / count)  # http://joschu.net/blog/kl-approx.html, k3
+        kl, metrics["ppo/clipped"] = self._moved(ratio, log_ratio, known)
         metrics["ppo/kl"] = kl
-        metrics["ppo/clipped"] = float((np.abs(beyond) > self.clip).sum() / count)
         return Loss(total, metrics, stop=0 < self.max_kl < kl)
+
+    def _moved(self, ratio: Tensor, log_ratio: Tensor, known: Tensor) -> tuple[float, float]:
+        """How far the policy is from the one that played, and for which share of steps that is too far."""
+        seen = array(known)
+        beyond, log_ratios = array(ratio)[seen] - 1.0, array(log_ratio)[seen]
+        count = max(1, beyond.size)
+        with np.errstate(all="ignore"):
+            divergence = (beyond - log_ratios).sum() / count  # http://joschu.net/blog/kl-approx.html, k3
+            return float(divergence), float((np.abs(beyond) > self.clip).sum() / count)
 
     def _value_error(self, value: Tensor, minibatch: Minibatch) -> Tensor:
         error = self.terms.value_error(value, minibatch.target)

@@ -325,3 +325,12 @@ def test_each_worker_has_its_own_clip() -> None:
     assert (first.clip, first.value_clip, first.max_kl, first.epochs, first.parts) == (0.1, 0.4, 0.02, 5, 6)
     assert isinstance(second, PPO)
     assert second.clip == 0.3
+
+
+def test_figures_of_what_is_not_finite_are_made_without_a_warning() -> None:
+    policy = make_policy()
+    rollout = make_rollout(policy)
+    endless = dataclasses.replace(rollout, rewards=torch.full_like(rollout.rewards, torch.inf))
+    old = dataclasses.replace(rollout, log_probs=torch.full_like(rollout.log_probs, -torch.inf))
+    assert not math.isfinite(loss_of(PPO(), policy, endless).metrics["loss/value"])
+    assert not math.isfinite(loss_of(PPO(), policy, old).metrics["ppo/kl"])

@@ -138,6 +138,9 @@ def test_an_observation_outside_its_space_is_said_once_and_nothing_is_lost(
     monkeypatch.setenv("FAULT_WHO", "anybody")
     monkeypatch.setenv("FAULT_CHANCE", "1")
     assert "left its observation space" in reproduced(event["capsule"]).stdout
+    capsule = Path(event["capsule"])
+    capsule.write_text(json.dumps(json.loads(capsule.read_text()) | {"what": "it died"}))
+    assert "It did not happen again." in reproduced(str(capsule)).stdout  # a crash is something else
 
 
 @pytest.mark.fault(32)
