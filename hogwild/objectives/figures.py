@@ -1,4 +1,4 @@
-"""Figures of an update for reports; of few numbers NumPy makes them in a third of the time that torch takes."""
+"""Figures of an update for reports; of few numbers NumPy makes them faster than torch."""
 
 import math
 

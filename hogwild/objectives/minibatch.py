@@ -59,7 +59,7 @@ def shuffled_steps(everything: Minibatch, parts: int, generator: torch.Generator
     steps, envs = everything.first.shape
     order = torch.randperm(steps * envs, generator=generator)
     observations = everything.observations.flatten(0, 1)  # too large to be copied as a whole
-    shuffled = {  # the rest all at once: to pick a few of each would cost more than to learn from them
+    shuffled = {  # the rest all at once: to pick a few of each, again and again, is slower
         name: value[order % envs] if name == "state" else value.flatten(0, 1)[order][None]
         for name, value in vars(everything).items()
         if name != "observations"
