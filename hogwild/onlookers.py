@@ -3,7 +3,7 @@
 Learning knows nothing of them. They are given to workers and learners when these are made, in whatever process that is.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hogwild.exchanges.make import Server
@@ -21,6 +21,10 @@ class Onlookers:
     folder: Path  # of the run
     record_inputs: int  # updates of each who learns
     hooks: str = ""  # code of the user's own
+
+    def at(self, folder: Path) -> "Onlookers":
+        """The same with another folder, on a machine that cannot reach that of the run."""
+        return replace(self, folder=folder)
 
     def join(self, participant: Worker | Server) -> None:
         """Look on at a worker, or at one who serves all workers."""

@@ -53,7 +53,8 @@ def fit(settings: Settings) -> tuple[Settings, str]:
         return settings, ""
     chosen = choose(costs, usual)
     workers = resolved.execution.workers
-    words = f"{available_cores()} cores: {workers} worker{'s' * (workers > 1)}; {reason(costs, usual, chosen)}"
+    placed = f"{workers} worker{'s' * (workers > 1)}; " if workers else ""
+    words = f"{available_cores()} cores: {placed}{reason(costs, usual, chosen)}"
     return (settings.update(envs=chosen) if chosen != usual else settings), words
 
 

@@ -147,6 +147,8 @@ def is_open(sources: Layers, name: str) -> bool:
 
 def _defaults(named: Settings, given: dict[str, Any], with_game: bool) -> Layers:
     """Our own defaults for what was not given."""
+    if named.execution.engine == "ray" and "exchange" not in given:  # machines share no weights
+        named = named.update(exchange=read_preset("ray")["exchange"])
     if "objective" not in given:
         named = named.update(objective=_family_objective(named))
     found = {f"the defaults for {name}": read_preset(name) for name in default_presets(named, with_game)}
@@ -216,7 +218,8 @@ def resolve(settings: Settings) -> Resolved:
         raise UsageError("\n".join(complaints))
     spec = _spec_of(plan, settings)
     changes: dict[str, Any] = {
-        "workers": settings.execution.workers or available_cores(),
+        # On other machines there are as many as they have free cores, which is not known before they are there.
+        "workers": settings.execution.workers or (0 if settings.execution.engine == "ray" else available_cores()),
         "normalise": _normalisation(settings, plan, spec),
         "precision": _precision(settings, spec),
         # A number, so that a resumed run with a later end keeps its schedule.

@@ -29,10 +29,19 @@ from hogwild.threads import one_torch_thread
 from hogwild.worker import worker_seeds
 
 RENAMED = {"picture_sums": "input_sums", "picture_count": "input_count"}  # in checkpoints of older versions
+
+
+def _ray(crew: Crew) -> Engine:
+    from hogwild.engines.ray.engine import RayEngine  # only who asks for it needs it
+
+    return RayEngine(crew)
+
+
 ENGINES: dict[str, Callable[[Crew], Engine]] = {
     "inline": InlineEngine,
     "processes": ProcessEngine,
     "threads": ThreadEngine,
+    "ray": _ray,
 }
 
 

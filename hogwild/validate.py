@@ -34,6 +34,7 @@ EXCHANGE_ONLY = {
     "batch_rollouts": ("trajectories",),
     "when_stale": ("trajectories",),
     "max_lag": ("weights", "gradients", "trajectories"),
+    "compress": ("gradients",),
 }
 OBJECTIVE_ONLY = {"ppo": ("epochs", "clip", "value_clip", "max_kl"), "vtrace": ("rho_max", "c_max")}
 # Where somebody else learns for all workers, it has one value for all of them.
@@ -72,7 +73,7 @@ def doubts(settings: Settings) -> list[str]:
         f"--{name.replace('_', '-')}: {len(values)} values for {workers} worker{'s' * (workers > 1)}; "
         f"{'the last is' if len(values) == workers + 1 else f'the last {len(values) - workers} are'} not used."
         for name, values in settings.flat().items()
-        if isinstance(values, tuple) and len(values) > workers
+        if isinstance(values, tuple) and len(values) > workers > 0  # 0: as many as other machines have cores
     ]
 
 
@@ -141,6 +142,7 @@ def _cells(settings: Settings) -> Iterator[str]:
     if objective.objective == "vtrace" and objective.returns != "gae":
         yield f"--returns {objective.returns}: vtrace has returns of its own; leave it out."
     yield from _devices(execution)
+    yield from _machines(execution)
     if execution.record_schedule and execution.lock == "free":
         yield "--record-schedule: lock-free writes cannot be repeated exactly; add --lock turns."
     for name, exchange in EXCHANGE_ONLY.items():
@@ -160,6 +162,22 @@ def _cells(settings: Settings) -> Iterator[str]:
             f"--batch-rollouts {execution.batch_rollouts}: more than fit into all slots ({places}); "
             "raise --slots, or the learner waits for ever."
         )
+
+
+def _machines(execution: ExecutionSettings) -> Iterator[str]:
+    """What makes no sense on several machines, or on one."""
+    if execution.engine != "ray":
+        for name in ("address", "compress"):
+            if getattr(execution, name) != getattr(ExecutionSettings, name):
+                yield f"--{name}: only for --engine ray; within one machine nothing is sent."
+        return
+    if execution.exchange in ("weights", "barrier"):
+        yield (
+            f"{execution.exchange} × ray: machines do not share memory. Take --exchange trajectories, or gradients "
+            "with --objective a3c or vtrace; on one machine, --engine processes."
+        )
+    if execution.record_schedule:
+        yield "--record-schedule: only on one machine; take --engine processes."
 
 
 def _per_worker(settings: Settings) -> Iterator[str]:

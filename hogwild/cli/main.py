@@ -24,6 +24,7 @@ COMMANDS = {
     "check": ("check", "say what is wrong with an environment of your own, and what a step of it costs"),
     "verify-resume": ("verify_resume", "check that a killed and resumed run is the run that was never stopped"),
     "reproduce": ("reproduce", "play again what led to an environment's fault"),
+    "node": ("node", "make this machine one of a cluster, for train --engine ray"),
     "bench": ("bench", "measure training speed beside the bare emulator's"),
 }
 

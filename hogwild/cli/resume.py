@@ -25,6 +25,8 @@ class Resume:
     """A new limit of minutes, those before included (0: none)."""
     until_return: float | None = None
     """A new mean return at which to stop."""
+    address: str | None = None
+    """Another Ray cluster to train on (of runs with --engine ray)."""
     runs: str = "runs"
     """Folder that holds all runs."""
     quiet: bool = False
@@ -47,6 +49,8 @@ def main(arguments: list[str]) -> int:
     changes: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
     if changes and given.until_return is None:  # who gives another stop rule does not want the old return to stop it
         changes["until_return"] = None
+    if given.address is not None:
+        changes["address"] = given.address
     settings = Settings().update(**read_file(run.config) | changes)
     status = read_json(run.status)
     limit, done = settings.run.steps, int(status.get("steps", 0))

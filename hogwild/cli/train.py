@@ -244,7 +244,7 @@ def describe(resolved: Resolved) -> list[str]:
     memory = "" if settings.policy.memory == "none" else f", {settings.policy.memory}"
     lines.append(f"policy       {encoder_kind(spec, settings.policy)}{memory}, in {settings.policy.precision}")
     lines.append(
-        f"workers      {execution.workers} × {_shown(environment.envs)} environments × "
+        f"workers      {execution.workers or 'one for each free core'} × {_shown(environment.envs)} environments × "
         f"{_shown(settings.objective.rollout_steps)} steps a rollout"
     )
     lines.append(f"stops        {_stop_words(settings)}")

@@ -82,9 +82,11 @@ class Show:
 
     def __init__(self, given: Watch, folder: "RunFolder", terminal: "Terminal") -> None:
         from hogwild.resolve import read_settings
+        from hogwild.runs.folder import read_json
 
         self.given, self.folder, self.terminal = given, folder, terminal
-        self.workers = read_settings(folder.config).execution.workers
+        at_work = [worker for worker in read_json(folder.status).get("workers", []) if worker["role"] == "worker"]
+        self.workers = len(at_work) or read_settings(folder.config).execution.workers
         wrong = [rank for rank in given.worker if not 0 <= rank < self.workers]
         if wrong:
             raise UsageError(f"--worker {wrong[0]}: the run has workers 0 to {self.workers - 1}.")

@@ -186,11 +186,14 @@ class ExecutionSettings:
     'gradients', to an updater; 'trajectories', rollouts to a learner; 'barrier', nothing before all have come."""
     lock: Literal["free", "turns"] = "free"
     """Workers apply updates without waiting for each other, or take turns."""
-    engine: Literal["processes", "threads", "inline"] = "processes"
+    engine: Literal["processes", "threads", "inline", "ray"] = "processes"
     """Where workers run: 'processes', one each; 'threads', all in this process; 'inline', likewise, but one after the
-    other in an order fixed by the seed."""
+    other in an order fixed by the seed; 'ray', on all machines of a Ray cluster."""
+    address: str = ""
+    """The Ray cluster to train on: 'auto', the one that this machine belongs to, or HOST:PORT (empty: what RAY_ADDRESS
+    says, or else a Ray of its own on this machine) (ray)."""
     workers: int = 0
-    """Number of workers (0: one for each core)."""
+    """Number of workers (0: one for each core); with --engine ray, on each machine (0: one for each free core)."""
     device: tuple[str, ...] = ("cpu",)
     """Where policies act and learn: cpu, cuda, mps, or several such as 'cuda:0 cuda:1', which workers take in turn."""
     slots: int = 2
@@ -203,6 +206,8 @@ class ExecutionSettings:
     """A worker fetches new weights for every so manyth rollout (gradients)."""
     updaters: int = 1
     """Threads that apply gradients (gradients)."""
+    compress: Literal["none", "bfloat16"] = "none"
+    """Send gradients between machines in half the bytes (gradients, ray)."""
     batch_rollouts: int = 1
     """Rollouts that the learner learns from together (trajectories)."""
     max_lag: int = 0

@@ -22,6 +22,10 @@ Carried = list[dict[str, float]]
 class Onlookers(Protocol):
     """Whoever looks on while a run trains."""
 
+    def at(self, folder: Path) -> "Onlookers":
+        """The same with another folder, on a machine that cannot reach that of the run."""
+        ...
+
     def join(self, participant: Worker | Server) -> None:
         """Look on at one of those who take part, before it begins."""
         ...
@@ -38,9 +42,11 @@ class Crew:
     tape: Path | None = None  # folder in which the order of events is written down
     onlookers: Onlookers | None = None
     keeper: Keeper | None = None  # of what led to faults, if the run has a folder
+    ranks: tuple[int, ...] = ()  # of these workers among all of a run that has some elsewhere, too
+    roles: tuple[str, ...] = ("worker", "server")  # who of them is here
 
     def __post_init__(self) -> None:
-        self.pulse = Pulse(len(self.statuses()), self.settings.execution.env_timeout)
+        self.pulse = Pulse(self.workers + 1, self.settings.execution.env_timeout)
 
     @property
     def workers(self) -> int:
@@ -50,32 +56,37 @@ class Crew:
     def statuses(self) -> list[WorkerStatus]:
         """Everybody, the workers first."""
         role = SERVERS[self.settings.execution.exchange]
-        servers = [WorkerStatus(self.workers, role=role)] if role else []
-        return [WorkerStatus(rank) for rank in range(self.workers)] + servers
+        servers = [WorkerStatus(self.workers, role=role)] if role and "server" in self.roles else []
+        places = range(self.workers) if "worker" in self.roles else []
+        return [WorkerStatus(self.rank_of(place)) for place in places] + servers
 
-    def worker(self, rank: int, restart: int = 0) -> Worker:
+    def rank_of(self, place: int) -> int:
+        """Which of all workers of the run the one in a place of this crew is."""
+        return self.ranks[place] if place < len(self.ranks) else place
+
+    def worker(self, place: int, restart: int = 0) -> Worker:
         """One worker with its environments, or the one that replaces it for the `restart`th time."""
-        heart = self.pulse.of(rank)
+        heart, rank = self.pulse.of(place), self.rank_of(place)
         with heart.building():
             recorded = partial(self.keeper.recorded, rank) if self.keeper is not None else None
-            worker = Worker(self.settings, rank, self.incarnation, self.carried_of(rank), restart, recorded)
+            worker = Worker(self.settings, rank, self.incarnation, self.carried_of(place), restart, recorded)
         worker.actor.heart = heart
         if self.onlookers is not None:
             self.onlookers.join(worker)
         return worker
 
-    def carried_of(self, rank: int) -> Carried:
+    def carried_of(self, place: int) -> Carried:
         """What the preprocessing of one worker has learned before."""
-        return self.carried[rank % len(self.carried)] if self.carried else []
+        return self.carried[place % len(self.carried)] if self.carried else []
 
     def lock(self, rank: int, inner: AbstractContextManager[Any] | None = None) -> Lock:
         """The handle of one participant to the lock that all share."""
         tape = Tape(self.tape / f"{rank}.jsonl", rank, self.shared) if self.tape else None
         return Lock(inner, tape)
 
-    def link(self, rank: int, inner: AbstractContextManager[Any] | None = None) -> Link:
+    def link(self, place: int, inner: AbstractContextManager[Any] | None = None) -> Link:
         """The link of one worker."""
-        return make_link(self.settings, self.shared, rank, self.lock(rank, inner))
+        return make_link(self.settings, self.shared, place, self.lock(place, inner))
 
     def servers(self, inner: AbstractContextManager[Any] | None = None) -> list[Server]:
         """Those who serve all workers."""

@@ -16,12 +16,16 @@ class WorkerStatus:
     steps: int = 0
     role: str = "worker"  # or updater, or learner: one who serves all workers
     restarts: int = 0  # how often it died and was replaced
+    machine: str = ""  # that it runs on, if that is another than the coordinator's
 
 
 class Engine(Protocol):
     """Starts, watches and stops workers."""
 
-    statuses: list[WorkerStatus]
+    @property
+    def statuses(self) -> list[WorkerStatus]:
+        """Everybody, the workers first."""
+        ...
 
     def start(self) -> None:
         """Start all workers; returns before they are ready."""

@@ -23,8 +23,9 @@ DESCRIPTORS = 0.8  # of what a process may have open
 class Member:
     """A worker, or one who serves all workers."""
 
-    def __init__(self, crew: Crew, status: WorkerStatus, lock: FileLock) -> None:
+    def __init__(self, crew: Crew, place: int, status: WorkerStatus, lock: FileLock) -> None:
         self.crew = crew
+        self.place = place  # in this crew
         self.status = status
         self.lock = lock
         self.process: multiprocessing.process.BaseProcess | None = None
@@ -45,7 +46,7 @@ class Member:
         ours, theirs = CONTEXT.Pipe()
         self.process = CONTEXT.Process(
             target=participant_main,
-            args=(self.crew, self.status.rank, self.status.restarts, self.lock, theirs),
+            args=(self.crew, self.place, self.status.restarts, self.lock, theirs),
             name=f"hogwild {self.status.role} {self.status.rank}",
             daemon=True,
         )
@@ -86,7 +87,7 @@ class Member:
         self.process.join(timeout=5.0)
         self.pipe.close()
         self.pipe = None
-        self.crew.pulse.forget(self.status.rank)
+        self.crew.pulse.forget(self.place)
         return self.process.exitcode
 
     def cause(self, code: int | None) -> HogwildError:

@@ -16,38 +16,38 @@ CARRIED_SECONDS = 5.0
 WAIT_SECONDS = 0.0005  # between two looks at whether others have moved
 
 
-def take_part(crew: Crew, rank: int, lock: AbstractContextManager[Any], send: Send, restart: int = 0) -> None:
-    """Work until told to stop; `rank` says as what, `restart` how many died before in this place."""
+def take_part(crew: Crew, place: int, lock: AbstractContextManager[Any], send: Send, restart: int = 0) -> None:
+    """Work until told to stop; `place` says as what, `restart` how many died before in this place."""
     import torch
 
     torch.set_num_threads(1)
-    if rank < crew.workers:
-        _work(crew, rank, lock, send, restart)
+    if place < crew.workers:
+        _work(crew, place, lock, send, restart)
     else:
-        _serve(crew, rank, lock, send)
+        _serve(crew, place, lock, send)
     send("stopped", None)
 
 
-def _work(crew: Crew, rank: int, lock: AbstractContextManager[Any], send: Send, restart: int) -> None:
+def _work(crew: Crew, place: int, lock: AbstractContextManager[Any], send: Send, restart: int) -> None:
     from hogwild.worker import run_worker
 
-    worker = crew.worker(rank, restart)
-    mailer = Mailer(send, rank, worker.batch.carried)
+    worker = crew.worker(place, restart)
+    mailer = Mailer(send, worker.rank, worker.batch.carried)
     send("playing", None)
     try:
-        loop = run_worker(worker, crew.link(rank, lock), mailer.add, crew.played_enough, crew.told_to_stop)
+        loop = run_worker(worker, crew.link(place, lock), mailer.add, crew.played_enough, crew.told_to_stop)
         _drive(loop, mailer)
         mailer.send(worker.batch.carried())
     finally:
         worker.batch.close()
 
 
-def _serve(crew: Crew, rank: int, lock: AbstractContextManager[Any], send: Send) -> None:
+def _serve(crew: Crew, place: int, lock: AbstractContextManager[Any], send: Send) -> None:
     """Run the servers, all but the first in threads of their own."""
     import torch
 
     failures: list[BaseException] = []
-    mailer = Mailer(send, rank)
+    mailer = Mailer(send, place)
 
     def serve(loop: Iterator[Turn]) -> None:
         try:

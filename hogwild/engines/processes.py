@@ -38,7 +38,8 @@ class ProcessEngine:
         self.crew.shared.share()
         self.crew.pulse.share()
         self.lock = FileLock()
-        self.members = [Member(self.crew, status, self.lock) for status in self.statuses]
+        first = 0 if "worker" in self.crew.roles else self.crew.workers
+        self.members = [Member(self.crew, place, s, self.lock) for place, s in enumerate(self.statuses, start=first)]
         self.supervisor = Supervisor(self.crew, self.members)
         for member in self.members:
             member.start()
@@ -66,7 +67,7 @@ class ProcessEngine:
                 status.steps += content.steps
                 reports.append(content)
             elif kind == "carried":
-                self._carried[status.rank] = content
+                self._carried[member.place] = content
             elif kind == "error":
                 member.error = _error_of(f"{status.role} {status.rank}", *content)
             elif kind == "ended":

@@ -32,7 +32,7 @@ class Supervisor:
         if not member.is_forgiven(error, now):
             often = f" It is not replaced again: {len(member.deaths)} deaths within a minute are too many."
             raise type(error)(f"{error}{often if len(member.deaths) > 1 else ''}").with_details(error.details)
-        self.crew.shared.forget(is_server=status.rank >= self.crew.workers)
+        self.crew.shared.forget(is_server=status.role != "worker")
         member.plan_restart(now)
         keeper, capsule = self.crew.keeper, ""
         if keeper is not None and member.blames_environment(code):
@@ -55,7 +55,7 @@ class Supervisor:
         for member in self.members:
             if member.restart_at is not None and now >= member.restart_at:
                 member.start()
-            elif member.pipe is not None and now > self.grace_until and pulse.is_late(member.status.rank, now):
+            elif member.pipe is not None and now > self.grace_until and pulse.is_late(member.place, now):
                 member.kill(f"its environments did not answer within {pulse.seconds:g} s (--env-timeout)")
         if now - self.weighed < WEIGH_SECONDS:
             return []

@@ -17,7 +17,7 @@ from hogwild.exchanges.file_lock import FileLock
 from hogwild.signals import WATCHED, die_with_parent
 
 
-def participant_main(crew: Crew, rank: int, restart: int, lock: FileLock, pipe: Connection) -> None:
+def participant_main(crew: Crew, place: int, restart: int, lock: FileLock, pipe: Connection) -> None:
     """Work until told to stop; whatever goes wrong is told to the coordinator before ending."""
     for number in WATCHED:  # the coordinator decides when to stop
         signal.signal(number, signal.SIG_IGN)
@@ -27,8 +27,8 @@ def participant_main(crew: Crew, rank: int, restart: int, lock: FileLock, pipe: 
     try:
         from hogwild.engines.participant import take_part
 
-        seed_process(crew.settings.execution.seed, rank, crew.incarnation, restart)
-        take_part(crew, rank, lock, lambda kind, content: pipe.send((kind, content)), restart)
+        seed_process(crew.settings.execution.seed, crew.rank_of(place), crew.incarnation, restart)
+        take_part(crew, place, lock, lambda kind, content: pipe.send((kind, content)), restart)
     except (BrokenPipeError, ConnectionResetError):
         os._exit(1)  # nobody is listening any more
     except BaseException as error:

@@ -5,7 +5,7 @@ is. Where an observation has several parts, or a mask of actions, they lie flat 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from hogwild.policies.spec import ObservationPart
 
 SMALLEST_PICTURE = 16  # pixels; smaller arrays with two axes are tables, not pictures
 MASK = "action_mask"  # key in a Dict observation, or in `info`
+GRID_FAMILIES = ("MiniGrid-", "BabyAI-")
+GRID_CELL = (11, 6, 4)  # kinds of things, colours and states that a cell of these worlds can have
 SMALL_NUMBERS = (spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)  # zeros and ones for a policy
 
 
@@ -43,6 +45,8 @@ def leaves(name: str, space: spaces.Space[Any], path: tuple[Any, ...] = ()) -> I
         for key, part in inner:
             if not (key == MASK and not path) and not is_text(part):
                 yield from leaves(name, part, (*path, key))
+    elif isinstance(space, spaces.Box) and is_grid(name, space):
+        yield _grid(space, path)
     elif isinstance(space, spaces.Box):
         yield _box(space, path)
     elif isinstance(space, spaces.Discrete):
@@ -57,6 +61,17 @@ def leaves(name: str, space: spaces.Space[Any], path: tuple[Any, ...] = ()) -> I
             f"'{name}' has observations {space}{f' in {where!r}' if where else ''}; Hogwild reads Box, Discrete, "
             "MultiDiscrete, MultiBinary, and Dict or Tuple of these."
         )
+
+
+def is_grid(name: str, space: spaces.Box) -> bool:
+    """Whether a box holds cells of MiniGrid's worlds: three bytes each, which are names and not quantities. A ball and
+    a key differ by one there, and a network that reads that as a number hardly sees it.
+
+    >>> is_grid("minigrid:MiniGrid-MemoryS7-v0", spaces.Box(0, 255, (7, 7, 3), np.uint8))
+    True
+    """
+    is_one = name.rpartition(":")[2].startswith(GRID_FAMILIES)
+    return is_one and space.dtype == np.uint8 and len(space.shape) == 3 and space.shape[2] == len(GRID_CELL)
 
 
 def is_text(space: spaces.Space[Any]) -> bool:
@@ -102,6 +117,12 @@ def _one_hot(path: tuple[Any, ...], shape: tuple[int, ...], sizes: np.ndarray, s
         return hot
 
     return Leaf(path, shape, ObservationPart(".".join(map(str, path)), (total,)), True, arrange)
+
+
+def _grid(space: spaces.Box, path: tuple[Any, ...]) -> Leaf:
+    sizes = np.tile(GRID_CELL, space.shape[0] * space.shape[1])
+    hot, most = _one_hot(path, space.shape, sizes, np.zeros_like(sizes)), np.array(GRID_CELL, np.uint8) - 1
+    return replace(hot, arrange=lambda batch: hot.arrange(np.minimum(batch, most)))
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,15 @@ from hogwild.policies.policy import Policy
 from hogwild.report import Report
 from hogwild.turns import Turn
 
+POOL = 4  # times as many slots as one worker has, for all machines together
+MOST_ROLLOUTS = 1024  # whose gradients one machine adds up before it sends them
 SERVERS = {"weights": "", "gradients": "updater", "trajectories": "learner", "barrier": ""}  # who serves all workers
 
 
 def make_shared(settings: Settings, policy: Policy) -> SharedWeights:
     """Everything that the workers of a run share, for a policy whose weights are the first."""
+    if settings.execution.engine == "ray":
+        settings = pooled(settings)
     shared = SharedWeights(policy, settings)
     workers = settings.execution.workers
     if settings.execution.engine == "threads":
@@ -33,6 +37,17 @@ def make_shared(settings: Settings, policy: Policy) -> SharedWeights:
     elif settings.execution.exchange == "barrier":
         shared.mailbox = Meeting(workers, shared.layout.num_parameters)
     return shared
+
+
+def pooled(settings: Settings) -> Settings:
+    """Settings for what serves workers on other machines: all that comes from there lies in one pool of slots.
+
+    >>> pooled(Settings().update(slots=2, batch_rollouts=1)).execution.slots
+    8
+    """
+    execution = settings.execution
+    slots = POOL * max(execution.slots, execution.batch_rollouts)
+    return settings.update(workers=1, slots=slots, accumulate=max(MOST_ROLLOUTS, execution.accumulate))
 
 
 def make_link(settings: Settings, shared: SharedWeights, rank: int, lock: Lock) -> Link:

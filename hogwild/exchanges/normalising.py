@@ -16,14 +16,14 @@ def add_inputs(shared: SharedWeights, sums: InputSums, needed: int) -> None:
     running = [each for each in shared.normalised if each.is_running]
     if is_ready and not running:
         return
-    if is_ready:
+    if is_ready and not shared.gathers:
         keep = (1.0 - RUNNING_RATE) ** sums.count
         shared.input_sums *= keep
         shared.input_count *= keep
     shared.input_count += sums.count
     shared.input_sums[0] += torch.from_numpy(sums.sum)
     shared.input_sums[1] += torch.from_numpy(sums.sum_of_squares)
-    if not is_ready and float(shared.input_count) < needed:
+    if shared.gathers or (not is_ready and float(shared.input_count) < needed):
         return
     views = dict(shared.layout.views(shared.weights))
     for each in running if is_ready else shared.normalised:

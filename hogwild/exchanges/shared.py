@@ -48,6 +48,7 @@ class SharedWeights(Shareable):
         self.input_sums = torch.zeros(2, columns, dtype=torch.float64)
         self.input_count = torch.zeros(1, dtype=torch.float64)
         self.counters[READY] = not self.normalised
+        self.gathers = False  # sums of inputs are only added up here: their mean is made elsewhere
 
     def move_to(self, device: str) -> None:
         """Keep the weights and the optimizer's statistics on a device; only within one process."""

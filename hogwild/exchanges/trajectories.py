@@ -32,8 +32,7 @@ from hogwild.turns import Door, Stopped, Turn
 
 def rollout_slots(settings: Settings, policy: Policy, workers: int) -> Slots:
     """Slots for rollouts, as large as the largest of any worker."""
-    t = max(of_worker(settings.objective.rollout_steps, rank) for rank in range(workers))
-    n = max(of_worker(settings.environment.envs, rank) for rank in range(workers))
+    t, n = max(settings.objective.rollout_steps), max(settings.environment.envs)
     spec, state = policy.spec, policy.initial_state(n)
     dtype = getattr(torch, spec.observation_dtype)
     like = {

@@ -4,7 +4,7 @@ import torch
 
 from hogwild.config.settings import Settings
 from hogwild.errors import NotFinite
-from hogwild.exchanges.shared import SKIPPED, SKIPPED_IN_A_ROW, SharedWeights
+from hogwild.exchanges.shared import SKIPPED, SKIPPED_IN_A_ROW, VERSION, SharedWeights
 from hogwild.faults.events import Event
 
 MOST_ROLLBACKS = 3  # in a row, none of which helped
@@ -47,6 +47,7 @@ class Guard:
         for name, tensor in self._guarded().items():
             tensor.copy_(self.good[name])
         self.shared.counters[SKIPPED_IN_A_ROW] = 0
+        self.shared.counters[VERSION] += 1  # they are others than before: whoever has those must fetch these
         advice = "back to the weights of the last checkpoint. A smaller --learning-rate may help."
         words = f"{why[0].upper()}{why[1:]}: {advice}"
         return [*found, Event("rolled-back", "learning", words)]

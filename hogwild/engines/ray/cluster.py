@@ -1,0 +1,233 @@
+"""All that is known of Ray: connecting, which machines there are, and outposts as its actors."""
+
+import os
+import secrets
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hogwild.engines.ray.outpost import Order, Outpost
+from hogwild.engines.ray.parcel import Offer, Parcel
+from hogwild.engines.ray.station import Gone, Machine, Unfit
+from hogwild.engines.ray.travelling import modules_to_send, versions_here
+from hogwild.errors import UsageError
+from hogwild.machine import available_cores
+from hogwild.signals import WATCHED
+
+# A machine that says nothing is given up after two seconds instead of a minute.
+HEALTH = {
+    "health_check_initial_delay_ms": 1000,
+    "health_check_period_ms": 500,
+    "health_check_timeout_ms": 1000,
+    "health_check_failure_threshold": 3,
+}
+OWN = HEALTH | {"worker_niceness": 0}  # workers are what a Ray of our own is there for
+TOKEN_FILE = Path.home() / ".ray" / "auth_token"
+OBJECT_STORE = 512 * 1024**2  # bytes, of a Ray of our own: a few parcels and versions of weights
+
+
+def import_ray(is_own: bool) -> Any:
+    """Ray, or a sentence that says how to get it; it reads its variables when it is imported."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers about us
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # whoever asks after the end must not start another Ray
+    if is_own and "ray" not in sys.modules:  # a token of its own: nobody else on this machine or network can use it
+        os.environ["RAY_AUTH_MODE"], os.environ["RAY_AUTH_TOKEN"] = "token", secrets.token_hex(32)
+    elif TOKEN_FILE.exists() or "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ:
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+    try:
+        import ray
+    except ImportError:
+        raise UsageError("--engine ray: Ray is not installed. pip install 'hogwild[ray]'") from None
+    return ray
+
+
+class Cluster:
+    """A connection to Ray: to a cluster that is there, or to one of our own on this machine."""
+
+    def __init__(self, address: str, own_modules: list[str]) -> None:
+        address = address or os.environ.get("RAY_ADDRESS", "")
+        self.ray = import_ray(is_own=not address)
+        self.folder = ""
+        with _our_signals():
+            if address:
+                self._join(address, own_modules)
+            else:
+                self._start()
+        self.here = self.ray.get_runtime_context().get_node_id()
+
+    def _join(self, address: str, own_modules: list[str]) -> None:
+        try:
+            self.ray.init(
+                address,
+                log_to_driver=False,
+                configure_logging=True,
+                logging_level="error",
+                runtime_env={"py_modules": modules_to_send(own_modules)},
+            )
+        except (ConnectionError, RuntimeError, ValueError, self.ray.exceptions.RaySystemError) as error:
+            words = str(error).strip().splitlines()[0]
+            raise UsageError(
+                f"--address {address}: no Ray answers there: {words} Start one with `hogwild node --head`, or leave "
+                "--address out."
+            ) from error
+
+    def _start(self) -> None:
+        self.folder = tempfile.mkdtemp(prefix="hogwild-")
+        self.ray.init(
+            num_cpus=available_cores(),
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="error",
+            object_store_memory=OBJECT_STORE,
+            _temp_dir=self.folder,
+            _system_config=OWN,
+        )
+
+    def machines(self) -> list[Machine]:
+        """The machines that are there, and what is free on them."""
+        from ray._private.state import available_resources_per_node
+
+        free = available_resources_per_node()
+        return [
+            Machine(
+                node["NodeID"],
+                _name(node),
+                int(free.get(node["NodeID"], {}).get("CPU", 0)),
+                int(free.get(node["NodeID"], {}).get("GPU", 0)),
+                node["NodeID"] == self.here,
+            )
+            for node in self.ray.nodes()
+            if node["Alive"]
+        ]
+
+    def put(self, weights: np.ndarray) -> list[Any]:
+        """Put weights where every machine can fetch them; in a list, so that whoever is told of them need not."""
+        return [self.ray.put(weights)]
+
+    def send(self, machine: Machine, order: Order) -> "RayRemote":
+        """Make an outpost on a machine."""
+        return RayRemote(self.ray, machine, order)
+
+    def close(self) -> None:
+        """End the connection, and Ray if it is ours."""
+        with _our_signals():
+            self.ray.shutdown()
+        if self.folder:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _name(node: dict[str, Any]) -> str:
+    """What a machine is called: its host's name, or, if several share that, its address."""
+    name, address = str(node["NodeManagerHostname"]), str(node["NodeManagerAddress"])
+    return address if name == socket.gethostname() and address not in ("127.0.0.1", "::1") else name
+
+
+@contextmanager
+def _our_signals() -> Iterator[None]:
+    """Ray takes over SIGTERM when it starts; what Ctrl-C and the like do is ours to say."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in WATCHED}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class OutpostActor:
+    """An outpost as Ray runs it."""
+
+    def __init__(self, order: Order) -> None:
+        # Processes that are spawned here would else import Ray's own main module.
+        vars(sys.modules["__main__"]).pop("__file__", None)
+        self.outpost = Outpost(order)
+        if self.outpost.printed is not None:
+            self.outpost.printed.begin()
+
+    def introduce(self) -> dict[str, str]:
+        """What we are made of."""
+        return versions_here()
+
+    def trade(self, offer: Offer) -> Parcel:
+        """Fetch weights, if there are new ones, and hand over what there is."""
+        import ray
+
+        weights = ray.get(offer.weights[0]) if offer.weights else None
+        return self.outpost.trade(offer, weights)
+
+    def finish(self) -> Parcel:
+        """Hand over the last of it."""
+        return self.outpost.finish()
+
+
+class RayAnswer:
+    """A question to an actor."""
+
+    def __init__(self, ray: Any, reference: Any) -> None:
+        self.ray, self.reference = ray, reference
+
+    def wait(self, seconds: float) -> Any:
+        """The answer, if it comes in time."""
+        errors = self.ray.exceptions
+        try:
+            return self.ray.get(self.reference, timeout=seconds)
+        except errors.GetTimeoutError:
+            return None
+        except (errors.RuntimeEnvSetupError, errors.ActorUnschedulableError) as error:
+            raise Unfit(_first_line(error)) from error
+        except errors.RayTaskError as error:
+            raise Unfit(_first_line(error.cause if getattr(error, "cause", None) else error)) from error
+        except errors.RayError as error:
+            raise Gone(_first_line(error)) from error
+
+
+def _first_line(error: Any) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+class RayRemote:
+    """An outpost on another machine, by its handle. No question is asked twice: what is lost is lost."""
+
+    def __init__(self, ray: Any, machine: Machine, order: Order) -> None:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        self.ray = ray
+        self.actor = (
+            ray.remote(OutpostActor)
+            .options(
+                num_cpus=len(order.ranks),
+                num_gpus=machine.gpus if any(d != "cpu" for d in order.settings.execution.device) else 0,
+                max_restarts=0,
+                max_task_retries=0,
+                scheduling_strategy=NodeAffinitySchedulingStrategy(machine.id, soft=False),
+            )
+            .remote(order)
+        )
+
+    def introduce(self) -> RayAnswer:
+        """Ask for the versions of what it is made of."""
+        return RayAnswer(self.ray, self.actor.introduce.remote())
+
+    def trade(self, offer: Offer) -> RayAnswer:
+        """Ask for a parcel."""
+        return RayAnswer(self.ray, self.actor.trade.remote(offer))
+
+    def finish(self) -> RayAnswer:
+        """Ask for the last parcel."""
+        return RayAnswer(self.ray, self.actor.finish.remote())
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.ray.kill(self.actor)

@@ -1,0 +1,219 @@
+"""The engine `ray`: finds machines, sends outposts, gathers what they tell, and keeps the learner alive."""
+
+import queue
+import threading
+import time
+from collections import defaultdict
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from hogwild.engines.crew import Carried, Crew
+from hogwild.engines.engine import WorkerStatus
+from hogwild.engines.member import WINDOW
+from hogwild.engines.processes import ProcessEngine
+from hogwild.engines.ray.cluster import Cluster
+from hogwild.engines.ray.forwarding import Screens, place_capsules
+from hogwild.engines.ray.intake import Intake, Publisher
+from hogwild.engines.ray.outpost import Order
+from hogwild.engines.ray.parcel import Parcel
+from hogwild.engines.ray.station import FINISH_SECONDS, Machine, Station
+from hogwild.engines.ray.travelling import modules_of, require_alike, versions_here
+from hogwild.errors import WorkerDied
+from hogwild.exchanges.make import pooled
+from hogwild.faults.events import Event
+from hogwild.report import Report
+
+LOOK_SECONDS = 1.0  # between two looks at which machines there are
+METER_SECONDS = 2.0  # between two reports of how fast machines are
+
+
+class RayEngine:
+    """Runs workers on all machines of a cluster, and the learner in a process of its own on this one."""
+
+    def __init__(self, crew: Crew) -> None:
+        self.crew = crew
+        self.home = ProcessEngine(replace(crew, settings=pooled(crew.settings), roles=("server",)))
+        self.folder = crew.keeper.folder if crew.keeper is not None else None
+        self.screens = Screens(self.folder / "live", crew.shared.spec) if self.folder is not None else None
+        self.cluster: Cluster | None = None
+        self.stations: dict[str, Station] = {}  # by machine
+        self.unfit: dict[str, str] = {}  # machines that cannot take part, and why
+        self.deaths: defaultdict[str, list[float]] = defaultdict(list)
+        self.news: queue.SimpleQueue[tuple[Station, str, Any]] = queue.SimpleQueue()
+        self.machines: list[Machine] = []
+        self.seen = threading.Event()  # whether anybody has looked which machines there are
+        self.stopping = threading.Event()
+        self.outposts = 0  # sent so far
+        self.carried_by_rank: dict[int, Carried] = dict(enumerate(crew.carried))
+        self.metered, self.meters = time.monotonic(), dict[str, tuple[int, int, int]]()
+
+    @property
+    def statuses(self) -> list[WorkerStatus]:
+        """Everybody, wherever they are."""
+        workers = [status for station in self.stations.values() for status in station.statuses]
+        return sorted(workers, key=lambda status: status.rank) + self.home.statuses
+
+    def start(self) -> None:
+        """Connect, and start the learner; machines are looked for from now on."""
+        settings = self.crew.settings
+        self.cluster = Cluster(settings.execution.address, modules_of(settings))
+        self.home.start()
+        assert self.home.lock is not None
+        self.intake = Intake(self.crew.shared, self.home.lock, settings.environment.normalise_steps)
+        self.publisher = Publisher(self.crew.shared, self.cluster.put)
+        threading.Thread(target=self._look_around, name="look around", daemon=True).start()
+
+    def _look_around(self) -> None:
+        """Keep the list of machines; in a thread of its own, since who is asked may be gone."""
+        cluster = self.cluster
+        assert cluster is not None
+        while not self.stopping.wait(LOOK_SECONDS if self.seen.is_set() else 0.0):
+            with suppress(Exception):  # it will be asked again
+                self.machines = cluster.machines()
+                self.seen.set()
+
+    def poll(self, seconds: float) -> list[Report]:
+        """Wait for news from all machines."""
+        reports = self.home.poll(0.0)
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0 or not self.news.empty():
+            try:
+                reports += self._hear(*self.news.get(timeout=max(0.0, left)))
+            except queue.Empty:
+                break
+        if not self.stopping.is_set():
+            self._send_outposts()
+            reports += self._meter()
+        return reports
+
+    def _send_outposts(self) -> None:
+        """Send one to every machine that has free cores and none yet."""
+        wanted = self.crew.settings.execution.workers
+        for machine in self.machines:
+            count = min(machine.cores, wanted or machine.cores)
+            if count and machine.id not in self.stations and machine.id not in self.unfit:
+                self._send(machine, count)
+
+    def _send(self, machine: Machine, count: int) -> None:
+        taken = {status.rank for station in self.stations.values() for status in station.statuses}
+        ranks = tuple(rank for rank in range(len(taken) + count) if rank not in taken)[:count]
+        order = Order(
+            self.crew.settings,
+            self.crew.shared.spec,
+            machine.name,
+            ranks,
+            self.crew.incarnation + 1_000 * self.outposts,
+            tuple(self.carried_by_rank.get(rank, []) for rank in ranks),
+            self.crew.onlookers,
+            self.folder if machine.is_here else None,
+        )
+        assert self.cluster is not None
+        self.outposts += 1
+        station = Station(machine, order, self.cluster.send, lambda s, kind, what: self.news.put((s, kind, what)))
+        self.stations[machine.id] = station
+        refuse = partial(require_alike, here=versions_here())
+        station.serve(self.intake, self.publisher, None if machine.is_here else self.screens, refuse)
+
+    def _hear(self, station: Station, kind: str, content: Any) -> list[Report]:
+        name = f"machine {station.machine.name}"
+        if kind == "parcel":
+            return self._open(content)
+        if kind in ("gone", "unfit", "done"):
+            self._lose(station, kind, content)
+        words = {
+            "joined": f"Machine {station.machine.name} takes part with {_workers(station)}.",
+            "silent": f"Machine {station.machine.name} does not answer. Training goes on without it.",
+            "back": f"Machine {station.machine.name} answers again; what it sent meanwhile is not learned from.",
+            "gone": f"Machine {station.machine.name} is lost: {content.rstrip('.')}. What was on its way is dropped.",
+            "unfit": f"Machine {station.machine.name} takes no part: {content.rstrip('.')}.",
+        }
+        return [Report(-1, events=[Event(kind, name, words[kind])])] if kind in words else []
+
+    def _open(self, parcel: Parcel) -> list[Report]:
+        for status, carried in zip(parcel.statuses, parcel.carried, strict=False):
+            self.carried_by_rank[status.rank] = carried
+        if self.folder is not None and self.screens is not None:
+            if parcel.capsules:
+                place_capsules(self.folder / "capsules", parcel.capsules, parcel.reports)
+            self.screens.show(parcel.moments)
+            if parcel.log:
+                self._keep_log(parcel)
+        return parcel.reports
+
+    def _keep_log(self, parcel: Parcel) -> None:
+        """What workers elsewhere print, in a file for each machine."""
+        assert self.folder is not None
+        with suppress(OSError):
+            (self.folder / "logs").mkdir(exist_ok=True)
+            with (self.folder / "logs" / f"{parcel.statuses[0].machine}.txt").open("a", encoding="utf-8") as file:
+                file.write(parcel.log)
+
+    def _lose(self, station: Station, kind: str, why: str) -> None:
+        """An outpost has ended; its machine is given another, unless it never can have one or loses too many."""
+        machine = station.machine
+        self.stations.pop(machine.id, None)
+        now = time.monotonic()
+        self.deaths[machine.id] = [death for death in self.deaths[machine.id] if now - death < WINDOW] + [now]
+        if kind == "unfit" or len(self.deaths[machine.id]) >= self.crew.settings.execution.max_deaths:
+            self.unfit[machine.id] = why
+        possible = [each for each in self.machines if each.id not in self.unfit]
+        if not self.stopping.is_set() and self.seen.is_set() and not possible and not self.stations:
+            raise WorkerDied(f"No machine can take part. {machine.name}: {why}")
+
+    def _meter(self) -> list[Report]:
+        """How fast each machine is, and what it sends and fetches."""
+        now = time.monotonic()
+        if now - self.metered < METER_SECONDS:
+            return []
+        report, passed, self.metered = Report(-1), now - self.metered, now
+        report.take({"machines/count": float(len(self.stations))})
+        for station in self.stations.values():
+            new = (station.steps, station.bytes_in, station.bytes_out)
+            old = self.meters.get(station.machine.id, (0, 0, 0))
+            self.meters[station.machine.id] = new
+            steps, received, sent = ((a - b) / passed for a, b in zip(new, old, strict=True))
+            name = f"machines/{station.machine.name}"
+            report.take({f"{name}/steps_per_second": steps, f"{name}/received": received / 1e6})
+            report.take({f"{name}/sent": sent / 1e6})
+        return [report]
+
+    def stop(self) -> list[Report]:
+        """Ask all machines for their last parcels, and let the learner learn from them."""
+        self.stopping.set()
+        for station in self.stations.values():
+            station.stopping.set()
+        reports: list[Report] = []
+        end = time.monotonic() + 2 * FINISH_SECONDS
+        while self.stations and time.monotonic() < end:
+            reports += self.poll(0.1)
+        reports += self.home.stop()
+        self.kill()
+        return reports
+
+    def kill(self) -> None:
+        """End everybody at once."""
+        self.stopping.set()
+        for station in self.stations.values():
+            station.stopping.set()
+        self.home.kill()
+        if self.cluster is not None:
+            self.cluster.close()
+            self.cluster = None
+
+    def save(self) -> None:
+        """Workers that run by themselves cannot be saved in mid-game."""
+        return
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """Nothing to load: games start anew."""
+
+    def carried(self) -> list[Carried]:
+        """What the preprocessing of each worker has learned, as it last said."""
+        return [self.carried_by_rank.get(rank, []) for rank in range(max(self.carried_by_rank, default=-1) + 1)]
+
+
+def _workers(station: Station) -> str:
+    count = len(station.order.ranks)
+    return f"{count} worker{'s' * (count > 1)}"

@@ -1,0 +1,146 @@
+"""A machine of a cluster, kept there: Ray is started, and started again when it ends.
+
+A machine that was cut off is given up by the others, and its Ray ends by itself when it hears of that. Somebody has to
+start it anew, or it would be missing for good.
+"""
+
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+from hogwild.engines.ray.cluster import HEALTH, TOKEN_FILE, import_ray
+from hogwild.errors import UsageError
+from hogwild.signals import WATCHED
+
+AGAIN_SECONDS = 1.0  # before Ray is started again
+END_SECONDS = 10.0  # that Ray has to end in order
+STEADY_SECONDS = 20.0  # what ended sooner did not come up at all
+
+
+def token_path() -> Path:
+    """The file with the secret that all machines of a cluster share."""
+    return Path(os.environ.get("RAY_AUTH_TOKEN_PATH", TOKEN_FILE))
+
+
+def make_token() -> Path:
+    """The secret of a cluster, made if there is none; only its owner can read it."""
+    path = token_path()
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600)
+        os.write(file, secrets.token_hex(32).encode())
+        os.close(file)
+    path.chmod(0o600)
+    return path
+
+
+def require_token() -> Path:
+    """The secret of a cluster that is there already."""
+    if not token_path().exists():
+        raise UsageError(
+            f"There is no token in {token_path()}. Copy that file from the machine that runs `hogwild node --head`, "
+            "or point RAY_AUTH_TOKEN_PATH to it."
+        )
+    return token_path()
+
+
+def head_command(host: str, port: int, cores: int | None) -> list[str]:
+    """What starts the first machine of a cluster."""
+    return [
+        *_command(cores),
+        "--head",
+        *("--node-ip-address", host, "--port", str(port), "--dashboard-host", "127.0.0.1"),
+        *("--include-dashboard", "false", "--system-config", json.dumps(HEALTH)),
+    ]
+
+
+def node_command(address: str, host: str, cores: int | None) -> list[str]:
+    """What joins a machine to a cluster."""
+    return [*_command(cores), "--address", address, *(("--node-ip-address", host) if host else ())]
+
+
+def _command(cores: int | None) -> list[str]:
+    words = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--disable-usage-stats"]
+    return words + (["--num-cpus", str(cores)] if cores is not None else [])
+
+
+def require_free(host: str, port: int) -> None:
+    """Refuse a port that somebody else listens on."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise UsageError(f"--host {host} --port {port}: {error.strerror}. Choose another --port.") from None
+
+
+def keep(command: list[str], token: Path, say: Callable[[str], None]) -> int:
+    """Run a command until a signal ends it, and again whenever it ends by itself; answers the signal."""
+    import_ray(is_own=False)
+    environment = os.environ | {
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN_PATH": str(token),
+        "RAY_worker_niceness": "0",  # workers are what the machine is there for
+    }
+    ended: list[int] = []
+
+    def remember(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        ended.append(number)
+
+    for number in WATCHED:
+        signal.signal(number, remember)
+    has_worked = False
+    while not ended:
+        began = time.monotonic()
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            text=True,
+        )
+        last = _follow(process, ended)
+        if ended:
+            break
+        has_worked |= time.monotonic() - began > STEADY_SECONDS
+        if not has_worked:
+            raise UsageError(f"Ray did not come up: {last or f'exit code {process.returncode}'}")
+        say(f"Ray has ended ({last or f'exit code {process.returncode}'}); it is started again.")
+        time.sleep(AGAIN_SECONDS)
+    return ended[0]
+
+
+def _follow(process: "subprocess.Popen[str]", ended: list[int]) -> str:
+    """Wait until a process ends or is to be ended; answers the last line that it said."""
+    assert process.stdout is not None
+    os.set_blocking(process.stdout.fileno(), False)
+    text = ""
+    while process.poll() is None and not ended:
+        time.sleep(0.2)
+        text = (text + (process.stdout.read() or ""))[-4096:]
+    if process.poll() is None:
+        _end(process)
+    text += process.stdout.read() or ""
+    process.stdout.close()
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    """End Ray with all that it has started."""
+    for number, seconds in ((signal.SIGTERM, END_SECONDS), (signal.SIGKILL, END_SECONDS)):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            continue
+        except ProcessLookupError:
+            return

@@ -1,0 +1,189 @@
+"""The workers of one machine, as those elsewhere see them: they hand over parcels, and are given weights.
+
+Workers share memory with each other as on one machine; all that is missing is whoever learns. Nothing here knows Ray.
+"""
+
+import tempfile
+import time
+import traceback
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hogwild.config.settings import Settings
+from hogwild.engines.crew import Carried, Crew, Onlookers
+from hogwild.engines.processes import ProcessEngine
+from hogwild.engines.ray.forwarding import Capsules, Printed, Relay
+from hogwild.engines.ray.parcel import Goods, Offer, Parcel, pack_gradients, pack_rollout
+from hogwild.errors import HogwildError
+from hogwild.exchanges.make import MOST_ROLLOUTS, make_shared
+from hogwild.exchanges.shared import DROPPED, READY, SKIPPED, STEPS, VERSION
+from hogwild.exchanges.slots import Slots
+from hogwild.faults.keeper import Keeper
+from hogwild.link import InputSums
+from hogwild.policies.make import make_policy
+from hogwild.policies.spec import PolicySpec
+from hogwild.report import Report
+
+PATIENCE = 0.25  # seconds after which an empty parcel is sent, so that those elsewhere know that we live
+LOOK_SECONDS = 0.001  # between two looks at whether a worker has handed something over
+
+
+@dataclass(frozen=True)
+class Order:
+    """What an outpost is to do."""
+
+    settings: Settings
+    spec: PolicySpec
+    machine: str  # its name
+    ranks: tuple[int, ...]  # of its workers among all
+    incarnation: int  # another for every outpost that has these workers, so that they play other games
+    carried: tuple[Carried, ...] = ()
+    onlookers: Onlookers | None = None
+    folder: Path | None = None  # of the run, if it can be reached from there
+
+
+class Outpost:
+    """Workers in processes of their own, and a stream of what they hand over."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        # Only the learner knows when it is enough.
+        settings = order.settings.update(workers=len(order.ranks), engine="processes", steps=0, minutes=0.0)
+        self.is_half = settings.execution.compress == "bfloat16"
+        self.is_sum = settings.objective.reduction == "sum"
+        self.takes_rollouts = settings.execution.exchange == "trajectories"
+        self.most = len(order.ranks) * settings.execution.slots
+        if not self.takes_rollouts:
+            self.most = min(self.most, max(1, MOST_ROLLOUTS // settings.execution.accumulate))
+        self.shared = make_shared(settings, make_policy(order.spec, settings.policy))
+        self.shared.gathers = True
+        assert isinstance(self.shared.mailbox, Slots)
+        self.slots = self.shared.mailbox
+        self.own_folder = None if order.folder else tempfile.TemporaryDirectory(prefix="hogwild-")
+        folder = order.folder or Path(self.own_folder.name)  # type: ignore[union-attr]
+        onlookers = order.onlookers.at(folder) if order.onlookers is not None else None
+        crew = Crew(
+            settings,
+            self.shared,
+            order.incarnation,
+            list(order.carried),
+            onlookers=onlookers,
+            keeper=Keeper(settings, folder),
+            ranks=order.ranks,
+            roles=("worker",),
+        )
+        self.engine = ProcessEngine(crew)
+        is_away = order.folder is None
+        self.relay = Relay(folder / "live") if is_away else None
+        self.capsules = Capsules() if is_away else None
+        self.printed = Printed(folder / "printed.txt") if is_away else None
+        self.number = self.step_sent = 0
+        self.sent = {SKIPPED: 0, DROPPED: 0}
+        self.leaving: list[int] = []  # slots whose content is in the parcel that left last
+        self.is_running = False
+
+    @property
+    def lock(self) -> AbstractContextManager[Any]:
+        """What workers take turns by, while there are any."""
+        return self.engine.lock if self.is_running and self.engine.lock is not None else nullcontext()
+
+    def trade(self, offer: Offer, weights: np.ndarray | None) -> Parcel:
+        """Take new weights, and hand over what there is, within `PATIENCE`."""
+        self._take(offer, weights)
+        try:
+            if not self.is_running:
+                self.engine.start()
+                self.is_running = True
+            reports = self._wait()
+        except HogwildError as error:
+            return self._give_up(error)
+        return self._pack(reports, offer.watched)
+
+    def finish(self) -> Parcel:
+        """Let workers end what they have begun, and hand over the last of it."""
+        self._release()
+        reports = self.engine.stop() if self.is_running else []
+        self.is_running = False
+        return self._pack(reports, (), self.slots.waiting())
+
+    def close(self) -> None:
+        """End all workers at once."""
+        self.is_running = False
+        self.engine.kill()
+        if self.own_folder is not None:
+            self.own_folder.cleanup()
+
+    def _take(self, offer: Offer, weights: np.ndarray | None) -> None:
+        self._release()
+        counters = self.shared.counters
+        with self.lock:
+            if weights is not None:
+                np.copyto(self.shared.weights.numpy(), weights)
+            counters[STEPS] = offer.step + self.shared.counter(STEPS) - self.step_sent
+            self.step_sent = offer.step
+            counters[VERSION], counters[READY] = offer.version, offer.ready
+
+    def _release(self) -> None:
+        """What the last parcel held has left this process."""
+        if self.leaving:
+            with self.lock:
+                self.slots.release(self.leaving)
+            self.leaving = []
+
+    def _wait(self) -> list[Report]:
+        end = time.monotonic() + PATIENCE
+        reports = self.engine.poll(0.0)
+        while not self.slots.waiting() and time.monotonic() < end:
+            time.sleep(LOOK_SECONDS)
+        return reports + self.engine.poll(0.0)
+
+    def _give_up(self, error: HogwildError) -> Parcel:
+        parcel = self._pack([], ())
+        parcel.error = (type(error).__name__, str(error), error.details or traceback.format_exc())
+        return parcel
+
+    def _pack(self, reports: list[Report], watched: tuple[int, ...], count: int = 0) -> Parcel:
+        self.number += 1
+        with self.lock:
+            taken = self.slots.take(count or min(self.slots.waiting(), self.most)) or []
+            steps, self.step_sent = self.shared.counter(STEPS) - self.step_sent, self.shared.counter(STEPS)
+            inputs = self._take_inputs()
+        goods, broken = self._goods(taken)
+        parcel = Parcel(self.number, goods, steps, self._since(SKIPPED), self._since(DROPPED) + broken, inputs)
+        parcel.reports = reports
+        parcel.statuses = [replace(status, machine=self.order.machine) for status in self.engine.statuses]
+        parcel.carried = self.engine.carried()
+        if self.capsules is not None and self.relay is not None and self.printed is not None:
+            parcel.capsules = self.capsules.of(reports)
+            parcel.moments = self.relay.look(watched)
+            parcel.log = self.printed.read()
+        return parcel
+
+    def _goods(self, taken: list[int]) -> tuple[list[Goods], int]:
+        """What is in these slots, and how many were only half written."""
+        whole, now = [slot for slot in taken if self.slots.is_whole(slot)], time.monotonic()
+        self.leaving = taken
+        if self.takes_rollouts:
+            return [pack_rollout(self.slots, slot, now) for slot in whole], len(taken) - len(whole)
+        goods = [pack_gradients(self.slots, whole, self.is_sum, self.is_half, now)] if whole else []
+        return goods, len(taken) - len(whole)
+
+    def _since(self, counter: int) -> int:
+        """How much a counter has grown since the last parcel."""
+        now = self.shared.counter(counter)
+        grown, self.sent[counter] = now - self.sent[counter], now
+        return grown
+
+    def _take_inputs(self) -> InputSums | None:
+        """What has been added up of inputs; from here on it is the learner's."""
+        count = int(self.shared.input_count)
+        if not count:
+            return None
+        total, squares = self.shared.input_sums.numpy().copy()
+        self.shared.input_sums.zero_()
+        self.shared.input_count.zero_()
+        return InputSums(count, total, squares, steps=0)

@@ -1,0 +1,69 @@
+"""What has to be the same on every machine, and the code that travels there."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+from hogwild.config.settings import Settings
+from hogwild.machine import versions
+from hogwild.own import is_own
+
+PACKAGE = Path(__file__).parent.parent.parent
+# How many parts of a version have to be the same: parcels are pickled records of this very package.
+ALIKE = {"hogwild": 3, "python": 2, "torch": 2, "numpy": 1, "gymnasium": 1}
+
+
+def versions_here() -> dict[str, str]:
+    """Versions of what parcels are made of and by."""
+    from hogwild import __version__
+
+    return versions() | {"hogwild": __version__}
+
+
+def require_alike(there: dict[str, str], here: dict[str, str]) -> str:
+    """What is wrong with the versions of another machine, in words; nothing if they are alike enough.
+
+    >>> require_alike({"torch": "2.6.1"}, {"torch": "2.13.0"})
+    'it has torch 2.6.1, and the learner 2.13.0'
+    >>> require_alike({"torch": "2.13.1"}, {"torch": "2.13.0"})
+    ''
+    """
+    wrong = [
+        f"{name} {there.get(name, 'not at all')}, and the learner {here[name]}"
+        for name, parts in ALIKE.items()
+        if name in here and there.get(name, "").split(".")[:parts] != here[name].split(".")[:parts]
+    ]
+    return f"it has {'; '.join(wrong)}" if wrong else ""
+
+
+def modules_of(settings: Settings) -> list[str]:
+    """Modules of the user's own that the settings name.
+
+    >>> modules_of(Settings().update(env="my_module:My-v0", encoder="other:Encoder"))
+    ['my_module', 'other']
+    """
+    named = (
+        settings.env,
+        settings.policy.encoder,
+        settings.policy.policy_class,
+        settings.objective.objective,
+        settings.run.hooks,
+    )
+    return sorted({name.partition(":")[0] for name in named if is_own(name)})
+
+
+def modules_to_send(own_modules: list[str]) -> list[str]:
+    """Folders and files that travel: this package, and modules of the user's own that are no installed packages."""
+    sent = [str(PACKAGE)]
+    for name in own_modules:
+        found = importlib.util.find_spec(name.partition(".")[0])
+        origin = Path(found.origin) if found is not None and found.origin else None
+        if origin is not None and not _is_installed(origin):
+            sent.append(str(origin.parent if origin.name == "__init__.py" else origin))
+    return sent
+
+
+def _is_installed(origin: Path) -> bool:
+    return any(part in ("site-packages", "dist-packages") for part in origin.parts) or origin.is_relative_to(
+        Path(sys.base_prefix) / "lib"
+    )
