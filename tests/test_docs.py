@@ -34,7 +34,9 @@ def test_every_metric_that_is_written_is_declared(tmp_path: Path) -> None:
     ):
         run = hogwild.train("CartPole-v1", runs=str(tmp_path), name=str(index), **{**common, **changes})
         written |= {name for row in run.metrics() for name in row}
-    assert written == set(METRICS) - {"episode/lost", "async/skipped"}  # which are there only when something is wrong
+    only_if_wrong = {"episode/lost", "async/skipped"}
+    elsewhere = {name for name in METRICS if name.startswith("machines/")}  # of which the tests of Ray have more
+    assert written == set(METRICS) - only_if_wrong - elsewhere
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

@@ -58,7 +58,7 @@ def print_run(content: dict[str, Any]) -> None:
     """A run for people."""
     from hogwild.cli.words import duration, sparkline
     from hogwild.config.settings import Settings
-    from hogwild.runs.metrics import METRICS
+    from hogwild.runs.metrics import metric_of
 
     summary, meta, settings = content["summary"], content["meta"], content["settings"]
     environment = meta.get("environment", {})
@@ -84,7 +84,8 @@ def print_run(content: dict[str, Any]) -> None:
     print(f"settings     {', '.join(differing) or 'plain defaults'}")
     print(f"checkpoints  {', '.join(_mark(n, content) for n in content['checkpoints']) or 'none'}")
     for name, value in content["metrics"].items():
-        unit = METRICS[name].unit if name in METRICS else ""
+        metric = metric_of(name)
+        unit = metric.unit if metric is not None else ""
         print(f"  {name:<26} {_number(value):>14} {unit}")
 
 

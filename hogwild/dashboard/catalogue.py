@@ -20,7 +20,7 @@ from hogwild.runs.checkpoint import list_checkpoints, step_of
 from hogwild.runs.evaluations import list_videos, read_evaluations
 from hogwild.runs.find import list_runs, summarise
 from hogwild.runs.folder import RunFolder, read_json
-from hogwild.runs.metrics import METRICS
+from hogwild.runs.metrics import METRICS, metric_of
 
 SPARKS = 32  # points of the small curve in the table
 LOG_BYTES = 64_000  # of the end of a run's log
@@ -71,7 +71,9 @@ class Catalogue:
         """Everything about a run but its curves."""
         status = read_json(folder.status)
         names = self.tables.metrics(folder)
-        metrics = {name: dataclasses.asdict(metric) for name, metric in METRICS.items() if name in names}
+        ordered = [*(name for name in METRICS if name in names), *sorted(set(names) - set(METRICS))]
+        known = ((name, metric_of(name)) for name in ordered)
+        metrics = {name: dataclasses.asdict(metric) for name, metric in known if metric is not None}
         about = {
             "name": RETURNS,
             "unit": "score",

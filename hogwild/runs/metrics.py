@@ -1,6 +1,6 @@
 """Every metric, declared once with its unit and meaning; files, displays and the reference page read this list."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hogwild.report import LAG_NAMES
 
@@ -60,8 +60,25 @@ METRICS = {
         Metric("time/exchange", "1", "share spent pulling weights and applying updates"),
         Metric("time/waiting", "1", "share spent waiting for others"),
         Metric("time/hooks", "1", "share spent in hooks of your own (--hooks)"),
+        Metric("machines/count", "machines", "that take part (ray)"),
+        Metric("machines/*/steps_per_second", "steps/s", "of one machine, by its name (ray)"),
+        Metric("machines/*/received", "MB/s", "what one machine sends to the learner (ray)"),
+        Metric("machines/*/sent", "MB/s", "weights that one machine fetches (ray)"),
     )
 }
+
+
+def metric_of(name: str) -> Metric | None:
+    """The declaration of a metric, those of single machines included.
+
+    >>> metric_of("machines/n1/sent").unit, metric_of("nonsense")
+    ('MB/s', None)
+    """
+    first, _, rest = name.partition("/")
+    if first == "machines" and "/" in rest:
+        declared = METRICS.get(f"machines/*/{rest.rpartition('/')[2]}")
+        return replace(declared, name=name) if declared is not None else None
+    return METRICS.get(name)
 
 
 def reference_page() -> str:

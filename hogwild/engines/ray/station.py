@@ -113,19 +113,17 @@ class Station(threading.Thread):
                 status.state = "stopped" if self.stopping.is_set() else "dead"
 
     def _work(self, remote: Remote) -> None:
-        known: Offer | None = None
-        asked = self._ask(remote, known := self._offer(known))
+        """Ask for one parcel after the other; the next is filled while the last one is unpacked."""
+        asked = self._ask(remote, known := self._offer(None))
         self.tell(self, "joined", "")
-        while not self.stopping.is_set():
+        is_last = False
+        while not is_last:
             parcel = self._wait(asked)
-            if parcel is None:
-                break
-            was_silent, self.is_silent = self.is_silent, False
-            asked = self._ask(remote, known := self._offer(known))  # it is filled while this one is unpacked
+            was_silent, self.is_silent, is_last = self.is_silent, False, self.stopping.is_set()
+            asked = remote.finish() if is_last else self._ask(remote, known := self._offer(known))
             self._take(parcel, is_late=was_silent)
-        for answer in (asked, remote.finish()):
-            if (parcel := answer.wait(FINISH_SECONDS)) is not None:
-                self._take(parcel, is_late=self.is_silent)
+        if (parcel := asked.wait(FINISH_SECONDS)) is not None:
+            self._take(parcel, is_late=False)
 
     def _ask(self, remote: Remote, offer: Offer) -> Answer:
         if offer.weights is not None:
@@ -137,7 +135,7 @@ class Station(threading.Thread):
         return self.publisher.offer(known, watched)
 
     def _wait(self, answer: Answer) -> Any:
-        """An answer, however long it takes: those elsewhere know when a machine is gone. None if the run ends first."""
+        """An answer, however long it takes: whoever has it tells if the machine is gone."""
         began, is_introduced = time.monotonic(), any(status.pid for status in self.statuses)
         while (found := answer.wait(LOOK_SECONDS)) is None:
             if self.stopping.is_set() and (self.is_silent or not is_introduced):

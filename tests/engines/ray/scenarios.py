@@ -1,0 +1,161 @@
+"""What happens to a cluster, in a world of namespaces; each answers what it saw."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from typing import Any
+
+from tests.engines.ray.world import HEAD, PORT, World, until
+
+ENDLESS = ("--until-return", 501, "--steps", "1e9")
+
+
+def solved(world: World, *flags: object) -> dict[str, Any]:
+    """A head and three machines solve CartPole."""
+    world.start_head()
+    for _ in range(3):
+        world.add()
+    training = world.train("--seed", 1, *flags)
+    until(lambda: len(training.machines()) == 3, 90.0, f"three machines: {training.tail()}")
+    code = training.wait(200.0)
+    text = training.tail()
+    return {"code": code, "text": text, "machines": sorted(training.machines()), "steps": training.steps()}
+
+
+def solved_by_trajectories(world: World) -> dict[str, Any]:
+    """What was played travels."""
+    return solved(world, "--exchange", "trajectories")
+
+
+def solved_by_gradients(world: World) -> dict[str, Any]:
+    """Gradients travel, in half their bytes."""
+    return solved(world, "--exchange", "gradients", "--compress", "bfloat16")
+
+
+def killed(world: World) -> dict[str, Any]:
+    """One of three machines loses its power; then the learner's process is killed; then another machine joins."""
+    world.start_head()
+    first, _, _ = (world.add() for _ in range(3))
+    training = world.train(*ENDLESS)
+    until(lambda: training.playing() == {"n1", "n2", "n3"}, 90.0, f"three machines: {training.tail()}")
+    training.grows(2000)
+    before = training.speed("n2", 4.0)
+    first.kill()
+    lost = until(lambda: training.events("silent") + training.events("gone"), 20.0, "a word about n1")
+    during = training.speed("n2", 4.0)
+    until(lambda: training.events("gone"), 30.0, "the end of n1")
+    learner = next(worker for worker in training.status["workers"] if worker["role"] == "learner")
+    os.kill(learner["pid"], signal.SIGKILL)
+    until(lambda: training.events("died"), 10.0, "the death of the learner")
+    training.grows(2000)
+    world.add()
+    joined = until(lambda: "n4" in training.playing(), 60.0, "n4")
+    code = training.end()
+    updates, steps = training.status["updates"], training.status["steps"]
+    return {
+        "seconds_to_see": lost,
+        "speed_meanwhile": during / before,
+        "joined_after": joined,
+        "code": code,
+        "steps": steps,
+        "updates": updates,
+        "counted": sum(worker["steps"] for worker in training.status["workers"]),
+    }
+
+
+def cut_off(world: World) -> dict[str, Any]:
+    """A machine is cut off for 15 seconds and joins again; another stands still for 30 seconds."""
+    world.start_head()
+    first, second = world.add(), world.add()
+    training = world.train(*ENDLESS)
+    until(lambda: training.playing() == {"n1", "n2"}, 90.0, f"two machines: {training.tail()}")
+    training.grows(2000)
+    before = training.speed("n2", 4.0)
+    first.cut_off()
+    seen = until(lambda: training.events("silent") + training.events("gone"), 20.0, "a word about n1")
+    meanwhile = training.speed("n2", 8.0)
+    time.sleep(max(0.0, 15.0 - seen - 8.0))
+    first.heal()
+    back = until(lambda: "n1" in training.playing(), 60.0, "n1 again")
+    training.grows(2000)
+    second.signal(signal.SIGSTOP)
+    stopped = until(lambda: "n2" not in training.playing(), 20.0, "a word about n2")
+    time.sleep(30.0 - stopped)
+    training.grows(500)
+    second.signal(signal.SIGCONT)
+    again = until(lambda: "n2" in training.playing(), 60.0, "n2 again")
+    training.grows(2000)
+    numbers = [row["number"] for row in training.events("twice")]
+    return {
+        "seconds_to_see": seen,
+        "speed_meanwhile": meanwhile / before,
+        "seconds_to_rejoin": back,
+        "seconds_to_see_a_stop": stopped,
+        "seconds_to_go_on": again,
+        "twice": numbers,
+        "code": training.end(),
+    }
+
+
+def head_lost(world: World) -> dict[str, Any]:
+    """The first machine is lost with the coordinator; started anew, one command goes on where it was."""
+    world.start_head()
+    node = world.add()
+    training = world.train(*ENDLESS)
+    until(lambda: len(list((training.folder / "checkpoints").glob("step-*"))) >= 2, 90.0, training.tail())
+    training.grows(3000)
+    world.kill_head()
+    training.wait(90.0)
+    before = training.steps()
+    world.start_head()
+    resumed = world.train(command="resume run")
+    until(lambda: resumed.playing() == {"n1"}, 120.0, f"n1 again: {resumed.tail()}; {node.log.name}")
+    resumed.grows(2000)
+    first = int((training.folder / "log.txt").read_text().split("resumed at step ")[1].split()[0].replace(",", ""))
+    code = resumed.end()
+    return {"before": before, "resumed_at": first, "after": resumed.steps(), "code": code}
+
+
+def slow_line(world: World) -> dict[str, Any]:
+    """The line to one machine carries 10 Mbit a second."""
+    world.start_head()
+    node = world.add()
+    world.add()
+    training = world.train(*ENDLESS, "--envs", 64)
+    until(lambda: training.playing() == {"n1", "n2"}, 90.0, f"two machines: {training.tail()}")
+    node.slow_down("10mbit")
+    training.grows(30_000, 120.0)
+    speeds = {name: training.speed(name, 6.0) for name in ("n1", "n2")}
+    rows = (training.folder / "metrics.jsonl").read_text().splitlines()
+    return {"speeds": speeds, "has_lag": '"async/lag"' in rows[-2] + rows[-3], "code": training.end()}
+
+
+def strangers(world: World) -> dict[str, Any]:
+    """Who has no token or the wrong one, or sends rubbish, is turned away, and training goes on."""
+    world.start_head()
+    world.add()
+    training = world.train(*ENDLESS)
+    until(lambda: training.playing() == {"n1"}, 90.0, f"a machine: {training.tail()}")
+    answers = {}
+    script = f"import ray; ray.init('{HEAD}:{PORT}', log_to_driver=False); print('in')"
+    wrong = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 64}
+    none = {"RAY_AUTH_MODE": "disabled"}
+    for name, variables in (("wrong token", wrong), ("no token", none)):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("RAY_AUTH")} | variables
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+        answers[name] = "in" in done.stdout.split()
+    for rubbish in (os.urandom(4096), b"\xff\xff\xff\xff" * 64, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + os.urandom(2048)):
+        with socket.create_connection((HEAD, PORT), timeout=5) as line:
+            line.sendall(rubbish)
+            line.settimeout(3.0)
+            try:
+                line.recv(1024)
+            except OSError:
+                continue
+    training.grows(2000)
+    return {"let_in": answers, "code": training.end()}

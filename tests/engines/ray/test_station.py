@@ -1,0 +1,178 @@
+"""How one machine is asked: what happens when it is silent, comes back, is gone, or cannot take part."""
+
+import queue
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hogwild.engines.engine import WorkerStatus
+from hogwild.engines.ray import station as module
+from hogwild.engines.ray.intake import Publisher
+from hogwild.engines.ray.outpost import Order
+from hogwild.engines.ray.parcel import Offer, Parcel
+from hogwild.engines.ray.station import Gone, Machine, Station, Unfit
+from hogwild.resolve import layer, resolve
+from hogwild.session import Session
+
+
+class Scripted:
+    """A machine that answers what a test tells it to."""
+
+    def __init__(self) -> None:
+        self.answers: queue.Queue[Any] = queue.Queue()
+        self.asked: list[Offer] = []
+        self.killed = False
+        self.last: Any = Parcel(99)
+
+    def introduce(self) -> "Scripted":
+        return self
+
+    def trade(self, offer: Offer) -> "Scripted":
+        self.asked.append(offer)
+        return self
+
+    def finish(self) -> "Scripted":
+        self.answers.put(self.last)
+        return self
+
+    def wait(self, seconds: float) -> Any:
+        try:
+            found = self.answers.get(timeout=seconds)
+        except queue.Empty:
+            return None
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def kill(self) -> None:
+        self.killed = True
+
+
+class Counting:
+    """An intake that only remembers."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[int, bool]] = []
+
+    def take(self, parcel: Parcel, stopped: Callable[[], bool], is_late: bool = False) -> None:
+        self.taken.append((parcel.number, is_late))
+
+
+class Bench:
+    """A station with a scripted machine."""
+
+    def __init__(self) -> None:
+        resolved = resolve(layer("CartPole-v1", engine="ray"))
+        session = Session(resolved)
+        self.machine, self.intake, self.news = Scripted(), Counting(), list[tuple[str, Any]]()
+        order = Order(resolved.settings, resolved.spec, "n1", (0,), 0)
+        self.station = Station(
+            Machine("id", "n1", 1), order, lambda *_: self.machine, lambda _, kind, what: self.news.append((kind, what))
+        )
+        self.publisher = Publisher(session.shared, lambda weights: [weights])
+
+    def start(self, refusal: str = "") -> None:
+        self.machine.answers.put({"torch": "2"})
+        self.station.serve(self.intake, self.publisher, None, lambda _: refusal)  # type: ignore[arg-type]
+
+    def parcel(self, number: int) -> Parcel:
+        return Parcel(number, statuses=[WorkerStatus(0, "playing", pid=1)])
+
+    def until(self, kind: str) -> None:
+        end = time.monotonic() + 10.0
+        while kind not in self.kinds() and time.monotonic() < end:
+            time.sleep(0.01)
+        assert kind in self.kinds(), self.news
+
+    def kinds(self) -> list[str]:
+        return [kind for kind, _ in self.news if kind != "parcel"]
+
+    def end(self) -> None:
+        """End the run; the machine answers what is still open."""
+        self.station.stopping.set()
+        if not self.station.is_silent:
+            self.machine.answers.put(self.parcel(98))
+        self.station.join(10.0)
+        assert not self.station.is_alive()
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
+    monkeypatch.setattr(module, "SILENCE", 0.3)
+    monkeypatch.setattr(module, "LOOK_SECONDS", 0.05)
+    return Bench()
+
+
+def test_parcels_are_taken_in_their_order_and_the_last_ones_before_the_end(bench: Bench) -> None:
+    bench.start()
+    for number in (1, 2, 3):
+        bench.machine.answers.put(bench.parcel(number))
+    bench.until("joined")
+    time.sleep(0.2)
+    bench.end()
+    assert [number for number, _ in bench.intake.taken] == [1, 2, 3, 98, 99]
+    assert bench.machine.killed
+    assert bench.kinds() == ["joined", "done"]
+
+
+def test_only_one_question_is_open_at_a_time(bench: Bench) -> None:
+    bench.start()
+    bench.until("joined")
+    time.sleep(0.2)
+    assert len(bench.machine.asked) == 1
+    bench.machine.answers.put(bench.parcel(1))
+    time.sleep(0.2)
+    assert len(bench.machine.asked) == 2
+    bench.end()
+
+
+def test_a_silent_machine_is_said_and_what_it_sends_afterwards_is_not_learned_from(bench: Bench) -> None:
+    bench.start()
+    bench.machine.answers.put(bench.parcel(1))
+    bench.until("silent")
+    assert [status.state for status in bench.station.statuses] == ["silent"]
+    bench.machine.answers.put(bench.parcel(2))
+    bench.machine.answers.put(bench.parcel(3))
+    bench.until("back")
+    time.sleep(0.2)
+    bench.end()
+    assert bench.intake.taken[:3] == [(1, False), (2, True), (3, False)]
+    assert bench.kinds() == ["joined", "silent", "back", "done"]
+
+
+@pytest.mark.parametrize(("error", "kind"), [(Gone("its node died"), "gone"), (Unfit("no torch there"), "unfit")])
+def test_a_machine_that_ends_is_said_with_its_reason(bench: Bench, error: Exception, kind: str) -> None:
+    bench.start()
+    bench.machine.answers.put(bench.parcel(1))
+    bench.machine.answers.put(error)
+    bench.until(kind)
+    bench.station.join(5.0)
+    assert (kind, str(error)) in bench.news
+    assert bench.machine.killed
+
+
+def test_a_machine_with_other_versions_is_refused_before_it_plays(bench: Bench) -> None:
+    bench.start(refusal="it has torch 1.0, and the learner 2.13.0")
+    bench.until("unfit")
+    bench.station.join(5.0)
+    assert not bench.machine.asked
+
+
+def test_a_machine_that_gives_up_says_why(bench: Bench) -> None:
+    bench.start()
+    parcel = bench.parcel(1)
+    parcel.error = ("EnvironmentFailed", "Environment 'X' cannot be made.", "traceback")
+    bench.machine.answers.put(parcel)
+    bench.until("unfit")
+    assert ("unfit", "Environment 'X' cannot be made.") in bench.news
+
+
+def test_a_run_that_ends_does_not_wait_for_a_silent_machine(bench: Bench) -> None:
+    bench.start()
+    bench.machine.answers.put(bench.parcel(1))
+    bench.until("silent")
+    began = time.monotonic()
+    bench.end()
+    assert time.monotonic() - began < 5.0
