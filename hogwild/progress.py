@@ -48,7 +48,8 @@ class Progress:
     def take(self, report: Report, steps: int, updates: int) -> list[Episode]:
         """Take in a report; `steps` and `updates` are the exact shared counts. Answers the games that ended."""
         self.steps, self.updates = steps, updates
-        self.start_clock()
+        if report.steps or report.sums:  # not if it only tells what happened
+            self.start_clock()
         finished = [Episode(value, length, steps, report.worker, self.seconds) for value, length in report.episodes]
         self.episodes += len(finished)
         self.recent.extend(finished)

@@ -31,6 +31,7 @@ HEALTH = {
     "health_check_failure_threshold": 3,
 }
 OWN = HEALTH | {"worker_niceness": 0}  # workers are what a Ray of our own is there for
+CONNECT_SECONDS = 5.0
 TOKEN_FILE = Path.home() / ".ray" / "auth_token"
 OBJECT_STORE = 512 * 1024**2  # bytes, of a Ray of our own: a few parcels and versions of weights
 
@@ -66,6 +67,14 @@ class Cluster:
         self.here = self.ray.get_runtime_context().get_node_id()
 
     def _join(self, address: str, own_modules: list[str]) -> None:
+        nobody = f"--address {address}: no Ray answers there"
+        advice = "Start one with `hogwild node --head`, or leave --address out."
+        host, _, port = address.rpartition(":")
+        if host and port.isdigit():  # Ray itself would try for minutes
+            try:
+                socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
+            except OSError as error:
+                raise UsageError(f"{nobody}: {error.strerror or error}. {advice}") from None
         try:
             self.ray.init(
                 address,
@@ -75,11 +84,7 @@ class Cluster:
                 runtime_env={"py_modules": modules_to_send(own_modules)},
             )
         except (ConnectionError, RuntimeError, ValueError, self.ray.exceptions.RaySystemError) as error:
-            words = str(error).strip().splitlines()[0]
-            raise UsageError(
-                f"--address {address}: no Ray answers there: {words} Start one with `hogwild node --head`, or leave "
-                "--address out."
-            ) from error
+            raise UsageError(f"{nobody}: {str(error).strip().splitlines()[0]} {advice}") from error
 
     def _start(self) -> None:
         self.folder = tempfile.mkdtemp(prefix="hogwild-")
@@ -97,17 +102,18 @@ class Cluster:
         """The machines that are there, and what is free on them."""
         from ray._private.state import available_resources_per_node
 
-        free = available_resources_per_node()
+        free, nodes = available_resources_per_node(), [node for node in self.ray.nodes() if node["Alive"]]
+        hosts = [node["NodeManagerHostname"] for node in nodes]
         return [
             Machine(
                 node["NodeID"],
-                _name(node),
+                # Several may be called the same, as on one computer.
+                node["NodeManagerHostname" if hosts.count(node["NodeManagerHostname"]) == 1 else "NodeManagerAddress"],
                 int(free.get(node["NodeID"], {}).get("CPU", 0)),
                 int(free.get(node["NodeID"], {}).get("GPU", 0)),
                 node["NodeID"] == self.here,
             )
-            for node in self.ray.nodes()
-            if node["Alive"]
+            for node in nodes
         ]
 
     def put(self, weights: np.ndarray) -> list[Any]:
@@ -124,12 +130,6 @@ class Cluster:
             self.ray.shutdown()
         if self.folder:
             shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def _name(node: dict[str, Any]) -> str:
-    """What a machine is called: its host's name, or, if several share that, its address."""
-    name, address = str(node["NodeManagerHostname"]), str(node["NodeManagerAddress"])
-    return address if name == socket.gethostname() and address not in ("127.0.0.1", "::1") else name
 
 
 @contextmanager
@@ -152,6 +152,7 @@ class OutpostActor:
     def __init__(self, order: Order) -> None:
         # Processes that are spawned here would else import Ray's own main module.
         vars(sys.modules["__main__"]).pop("__file__", None)
+        tempfile.tempdir = _session_folder()  # what is left if somebody kills us goes with Ray's own files
         self.outpost = Outpost(order)
         if self.outpost.printed is not None:
             self.outpost.printed.begin()
@@ -170,6 +171,12 @@ class OutpostActor:
     def finish(self) -> Parcel:
         """Hand over the last of it."""
         return self.outpost.finish()
+
+
+def _session_folder() -> str:
+    from ray._private.worker import _global_node
+
+    return str(_global_node.get_session_dir_path())
 
 
 class RayAnswer:

@@ -165,7 +165,7 @@ class RayEngine:
     def _meter(self) -> list[Report]:
         """How fast each machine is, and what it sends and fetches."""
         now = time.monotonic()
-        if now - self.metered < METER_SECONDS:
+        if now - self.metered < METER_SECONDS or not any(station.steps for station in self.stations.values()):
             return []
         report, passed, self.metered = Report(-1), now - self.metered, now
         report.take({"machines/count": float(len(self.stations))})

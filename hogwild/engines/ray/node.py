@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from hogwild.engines.ray.cluster import HEALTH, TOKEN_FILE, import_ray
 from hogwild.errors import UsageError
 from hogwild.signals import WATCHED
 
+LOOK_SECONDS = 0.2  # between two looks at whether it still runs
 AGAIN_SECONDS = 1.0  # before Ray is started again
 END_SECONDS = 10.0  # that Ray has to end in order
 STEADY_SECONDS = 20.0  # what ended sooner did not come up at all
@@ -100,41 +102,33 @@ def keep(command: list[str], token: Path, say: Callable[[str], None]) -> int:
     has_worked = False
     while not ended:
         began = time.monotonic()
-        process = subprocess.Popen(
-            command,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            text=True,
-        )
-        last = _follow(process, ended)
+        last = _run(command, environment, ended)
         if ended:
             break
         has_worked |= time.monotonic() - began > STEADY_SECONDS
         if not has_worked:
-            raise UsageError(f"Ray did not come up: {last or f'exit code {process.returncode}'}")
-        say(f"Ray has ended ({last or f'exit code {process.returncode}'}); it is started again.")
+            raise UsageError(f"Ray did not come up: {last}")
+        say(f"Ray has ended ({last}); it is started again.")
         time.sleep(AGAIN_SECONDS)
     return ended[0]
 
 
-def _follow(process: "subprocess.Popen[str]", ended: list[int]) -> str:
-    """Wait until a process ends or is to be ended; answers the last line that it said."""
-    assert process.stdout is not None
-    os.set_blocking(process.stdout.fileno(), False)
-    text = ""
-    while process.poll() is None and not ended:
-        time.sleep(0.2)
-        text = (text + (process.stdout.read() or ""))[-4096:]
-    if process.poll() is None:
-        _end(process)
-    text += process.stdout.read() or ""
-    process.stdout.close()
-    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
+def _run(command: list[str], environment: dict[str, str], ended: list[int]) -> str:
+    """Run a command until it ends or is to be ended; answers the last line that it said."""
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(
+            command, env=environment, stdout=said, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        while process.poll() is None and not ended:
+            time.sleep(LOOK_SECONDS)
+        if process.poll() is None:
+            _end(process)
+        said.seek(0)
+        lines = [line.strip() for line in said if line.strip()]
+    return lines[-1] if lines else f"exit code {process.returncode}"
 
 
-def _end(process: "subprocess.Popen[str]") -> None:
+def _end(process: "subprocess.Popen[bytes]") -> None:
     """End Ray with all that it has started."""
     for number, seconds in ((signal.SIGTERM, END_SECONDS), (signal.SIGKILL, END_SECONDS)):
         try:

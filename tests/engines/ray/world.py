@@ -12,7 +12,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 
 import psutil
 
+HERE = Path("/mnt")  # files of a world, which vanish with it; all its machines see them
 HEAD, PORT = "10.77.0.1", 6379
 NAMESPACES = ["unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child"]
 APART = ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
@@ -66,7 +66,7 @@ class Node:
             f"until ip link set p{number} up 2>/dev/null; do sleep 0.05; done; "
             f"ip addr add {address}/24 dev p{number}; exec {' '.join(words)} --host {address}"
         )
-        self.log = open(f"/tmp/ray/{self.name}.log", "w")  # noqa: SIM115
+        self.log = open(HERE / f"{self.name}.log", "w")  # noqa: SIM115
         self.process = subprocess.Popen([*APART, "sh", "-c", script], stdout=self.log, stderr=self.log)
         here = os.readlink("/proc/self/ns/net")
         until(lambda: os.readlink(f"/proc/{self.process.pid}/ns/net") != here, 10.0, "a namespace")
@@ -101,14 +101,14 @@ class World:
     """A first machine, on which this process runs, and others."""
 
     def __init__(self) -> None:
-        for folder in ("/tmp/ray", "/dev/shm"):
+        for folder in ("/tmp/ray", "/dev/shm", str(HERE)):
             os.makedirs(folder, exist_ok=True)
             run("mount", "-t", "tmpfs", "none", folder)
         run("ip", "link", "set", "lo", "up")
         run("ip", "link", "add", "hub", "type", "bridge")
         run("ip", "addr", "add", f"{HEAD}/24", "dev", "hub")
         run("ip", "link", "set", "hub", "up")
-        self.folder = Path(tempfile.mkdtemp(dir="/tmp/ray"))
+        self.folder = HERE
         os.environ["RAY_AUTH_TOKEN_PATH"] = str(self.folder / "token")
         self.nodes: list[Node] = []
         self.head: subprocess.Popen[bytes] | None = None
@@ -227,7 +227,7 @@ def main() -> None:
     try:
         found = getattr(scenarios, sys.argv[1])(world)
     except BaseException:
-        for log in [*world.folder.glob("*.log"), *Path("/tmp/ray").glob("*.log")]:
+        for log in world.folder.glob("*.log"):
             print(f"--- {log.name}\n{log.read_text()[-2500:]}")
         raise
     print(json.dumps(found), flush=True)
