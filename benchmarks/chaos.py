@@ -98,7 +98,7 @@ def disturb(training: Training, chance: random.Random) -> str:
 
 def measure(env: str, minutes: float, runs: str) -> list[dict[str, Any]]:
     """Train twice at the same time, disturbed and not."""
-    before = set(os.listdir("/dev/shm"))
+    before, others = set(os.listdir("/dev/shm")), ours(runs)
     pair = [Training(env, minutes, f"{env}-{name}".lower(), runs, core) for core, name in enumerate(("chaos", "twin"))]
     chance, done = random.Random(0), []
     while True:
@@ -109,10 +109,16 @@ def measure(env: str, minutes: float, runs: str) -> list[dict[str, Any]]:
         status = read_json(pair[0].folder.status) if pair[0].folder.status.exists() else {"seconds": 0.0}
         if pair[0].process.poll() is None and status["seconds"] < 60 * minutes - QUIET:
             done.append(disturb(pair[0], chance))
-    words = ((p.pid, " ".join(p.info["cmdline"] or [])) for p in psutil.process_iter(["cmdline"]))
-    left = [pid for pid, line in words if runs in line or "spawn_main" in line]
+    time.sleep(EVERY)  # for those who were killed to vanish
+    left = sorted(ours(runs) - others)
     left_behind = {"processes": left, "shared_memory": sorted(set(os.listdir("/dev/shm")) - before)}
     return [record(env, training, done if training is pair[0] else [], left_behind) for training in pair]
+
+
+def ours(runs: str) -> set[int]:
+    """Processes that may belong to a training in this folder."""
+    words = ((p.pid, " ".join(p.info["cmdline"] or [])) for p in psutil.process_iter(["cmdline"]))
+    return {pid for pid, line in words if (runs in line and "hogwild" in line) or "spawn_main" in line}
 
 
 def record(env: str, training: Training, done: list[str], left_behind: dict[str, Any]) -> dict[str, Any]:

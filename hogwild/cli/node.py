@@ -40,6 +40,7 @@ def main(arguments: list[str]) -> int:
         raise UsageError("Either --head, for the first machine, or HOST:PORT of the first machine.")
     from hogwild.engines.ray.node import head_command, keep, make_token, node_command, require_free, require_token
 
+    host = given.host
     if given.head:
         host = given.host or "127.0.0.1"
         require_free(host, given.port)
@@ -49,6 +50,7 @@ def main(arguments: list[str]) -> int:
         print("and it is trained on, from this machine, by")
         print("  hogwild train pong --engine ray --address auto", flush=True)
     else:
-        token, command = require_token(), node_command(given.address, given.host, given.cores)
+        token, command = require_token(), node_command(given.address, host, given.cores)
         print(f"Joining {given.address}.", flush=True)
-    return 128 + keep(command, token, lambda words: print(words, flush=True))
+    head = f"{host}:{given.port}" if given.head else ""
+    return 128 + keep(command, token, lambda words: print(words, flush=True), head)

@@ -134,6 +134,22 @@ GROUPS: dict[str, list[Row]] = {
         Row(73, "settings that make no sense", "all complaints at once, exit code 2, before anything starts"),
         Row(74, "an hour of training", "memory, files and shared memory stay flat"),
     ],
+    "Several machines": [
+        Row(75, "a machine is killed", "seen within a second; the others go on at their speed"),
+        Row(
+            76,
+            "a machine vanishes without a word",
+            "missed after three seconds; nobody waits for it; nothing is applied twice",
+        ),
+        Row(77, "it is cut off for a while", "joins again by itself; what it sent meanwhile is not learned from"),
+        Row(78, "a slow line", "slows its own machine only; the lag shows. Delay and loss were not tested"),
+        Row(79, "no token, a wrong one, or rubbish on Ray's port", "turned away; training goes on"),
+        Row(
+            80,
+            "the port is taken, or the first machine is lost",
+            "said; machines join the new one by themselves, and `hogwild resume` goes on",
+        ),
+    ],
     "The dashboard attacked": [
         Row(81, "paths, hosts, origins, tokens, scripts, floods", "404, 403, 401, text, 413 or 431; training goes on"),
         Row(82, "many viewers, some of whom never read", "the slow ones are dropped; training goes on"),

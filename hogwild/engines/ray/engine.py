@@ -39,6 +39,7 @@ class RayEngine:
         self.screens = Screens(self.folder / "live", crew.shared.spec) if self.folder is not None else None
         self.cluster: Cluster | None = None
         self.stations: dict[str, Station] = {}  # by machine
+        self.finished: list[WorkerStatus] = []  # of machines that have handed over their last parcel
         self.unfit: dict[str, str] = {}  # machines that cannot take part, and why
         self.deaths: defaultdict[str, list[float]] = defaultdict(list)
         self.news: queue.SimpleQueue[tuple[Station, str, Any]] = queue.SimpleQueue()
@@ -52,7 +53,7 @@ class RayEngine:
     @property
     def statuses(self) -> list[WorkerStatus]:
         """Everybody, wherever they are."""
-        workers = [status for station in self.stations.values() for status in station.statuses]
+        workers = [status for station in self.stations.values() for status in station.statuses] + self.finished
         return sorted(workers, key=lambda status: status.rank) + self.home.statuses
 
     def start(self) -> None:
@@ -154,6 +155,9 @@ class RayEngine:
         """An outpost has ended; its machine is given another, unless it never can have one or loses too many."""
         machine = station.machine
         self.stations.pop(machine.id, None)
+        if kind == "done":
+            self.finished += station.statuses
+            return
         now = time.monotonic()
         self.deaths[machine.id] = [death for death in self.deaths[machine.id] if now - death < WINDOW] + [now]
         if kind == "unfit" or len(self.deaths[machine.id]) >= self.crew.settings.execution.max_deaths:

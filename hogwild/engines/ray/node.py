@@ -84,8 +84,16 @@ def require_free(host: str, port: int) -> None:
             raise UsageError(f"--host {host} --port {port}: {error.strerror}. Choose another --port.") from None
 
 
-def keep(command: list[str], token: Path, say: Callable[[str], None]) -> int:
-    """Run a command until a signal ends it, and again whenever it ends by itself; answers the signal."""
+def forget_killed(address: str) -> None:
+    """A first machine that was killed stays on record as running, and Ray would refuse to take its place."""
+    record = Path(os.environ.get("RAY_TMPDIR", "/tmp")) / "ray" / "ray_current_cluster"
+    if record.exists() and record.read_text(encoding="utf-8").strip() == address:
+        record.unlink()
+
+
+def keep(command: list[str], token: Path, say: Callable[[str], None], head: str = "") -> int:
+    """Run a command until a signal ends it, and again whenever it ends by itself; answers the signal. `head` is the
+    address of the cluster's first machine, if it is this one."""
     import_ray(is_own=False)
     environment = os.environ | {
         "RAY_AUTH_MODE": "token",
@@ -102,6 +110,8 @@ def keep(command: list[str], token: Path, say: Callable[[str], None]) -> int:
     has_worked = False
     while not ended:
         began = time.monotonic()
+        if head:
+            forget_killed(head)
         last = _run(command, environment, ended)
         if ended:
             break

@@ -120,13 +120,13 @@ def head_lost(world: World) -> dict[str, Any]:
 
 
 def slow_line(world: World) -> dict[str, Any]:
-    """The line to one machine carries 10 Mbit a second."""
+    """The line to one machine carries 2 Mbit a second, a fifth of what its workers play."""
     world.start_head()
     node = world.add()
     world.add()
     training = world.train(*ENDLESS, "--envs", 64)
     until(lambda: training.playing() == {"n1", "n2"}, 90.0, f"two machines: {training.tail()}")
-    node.slow_down("10mbit")
+    node.slow_down("2mbit")
     training.grows(30_000, 120.0)
     speeds = {name: training.speed(name, 6.0) for name in ("n1", "n2")}
     rows = (training.folder / "metrics.jsonl").read_text().splitlines()

@@ -89,7 +89,10 @@ class Node:
 
     def slow_down(self, rate: str) -> None:
         """The line to this machine carries only so much."""
-        run("tc", "qdisc", "add", "dev", self.cable, "root", "tbf", "rate", rate, "burst", "64kb", "latency", "2000ms")
+        limit = ("root", "tbf", "rate", rate, "burst", "64kb", "latency", "200ms")
+        run("tc", "qdisc", "add", "dev", self.cable, *limit)
+        there = ("nsenter", "--target", self.process.pid, "--net")
+        run(*there, "tc", "qdisc", "add", "dev", self.cable.replace("v", "p"), *limit)
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to everything on this machine."""
