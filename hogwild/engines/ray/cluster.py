@@ -18,7 +18,7 @@ import numpy as np
 from hogwild.engines.ray.outpost import Order, Outpost
 from hogwild.engines.ray.parcel import Offer, Parcel
 from hogwild.engines.ray.station import Gone, Machine, Unfit
-from hogwild.engines.ray.travelling import modules_to_send, versions_here
+from hogwild.engines.ray.travelling import modules_to_send, packages_needed, versions_here
 from hogwild.errors import UsageError
 from hogwild.machine import available_cores
 from hogwild.signals import WATCHED
@@ -31,7 +31,7 @@ HEALTH = {
     "health_check_failure_threshold": 3,
 }
 OWN = HEALTH | {"worker_niceness": 0}  # workers are what a Ray of our own is there for
-CONNECT_SECONDS = 5.0
+CONNECT_SECONDS, PROBE_SECONDS = 5.0, 30.0
 TOKEN_FILE = Path.home() / ".ray" / "auth_token"
 OBJECT_STORE = 512 * 1024**2  # bytes, of a Ray of our own: a few parcels and versions of weights
 
@@ -121,8 +121,29 @@ class Cluster:
         return [self.ray.put(weights)]
 
     def send(self, machine: Machine, order: Order) -> "RayRemote":
-        """Make an outpost on a machine."""
-        return RayRemote(self.ray, machine, order)
+        """Make an outpost on a machine; packages that it lacks are installed for it by Ray."""
+        missing = [] if machine.is_here else self._missing(machine)
+        return RayRemote(self.ray, machine, order, {"pip": missing} if missing else {})
+
+    def _missing(self, machine: Machine) -> list[str]:
+        needed = packages_needed()
+
+        def look(names: list[str]) -> list[str]:  # travels as it is: there is nothing of ours there yet
+            from importlib.metadata import PackageNotFoundError, version
+
+            missing = []
+            for name in names:
+                try:
+                    version(name)
+                except PackageNotFoundError:
+                    missing.append(name)
+            return missing
+
+        task = self.ray.remote(look).options(num_cpus=0, scheduling_strategy=_only_on(self.ray, machine))
+        answer = RayAnswer(self.ray, task.remote(list(needed)))
+        while (found := answer.wait(PROBE_SECONDS)) is None:
+            continue
+        return [f"{name}=={needed[name]}" for name in found]
 
     def close(self) -> None:
         """End the connection, and Ray if it is ours."""
@@ -204,12 +225,15 @@ def _first_line(error: Any) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
+def _only_on(ray: Any, machine: Machine) -> Any:
+    return ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(machine.id, soft=False)
+
+
 class RayRemote:
     """An outpost on another machine, by its handle. No question is asked twice: what is lost is lost."""
 
-    def __init__(self, ray: Any, machine: Machine, order: Order) -> None:
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
+    def __init__(self, ray: Any, machine: Machine, order: Order, environment: dict[str, Any]) -> None:
+        """`environment` is what Ray has to prepare for it."""
         self.ray = ray
         self.actor = (
             ray.remote(OutpostActor)
@@ -218,7 +242,8 @@ class RayRemote:
                 num_gpus=machine.gpus if any(d != "cpu" for d in order.settings.execution.device) else 0,
                 max_restarts=0,
                 max_task_retries=0,
-                scheduling_strategy=NodeAffinitySchedulingStrategy(machine.id, soft=False),
+                scheduling_strategy=_only_on(ray, machine),
+                runtime_env=environment,
             )
             .remote(order)
         )

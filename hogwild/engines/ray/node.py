@@ -107,7 +107,7 @@ def keep(command: list[str], token: Path, say: Callable[[str], None], head: str 
 
     for number in WATCHED:
         signal.signal(number, remember)
-    has_worked = False
+    has_worked, told = False, ""
     while not ended:
         began = time.monotonic()
         if head:
@@ -118,7 +118,9 @@ def keep(command: list[str], token: Path, say: Callable[[str], None], head: str 
         has_worked |= time.monotonic() - began > STEADY_SECONDS
         if not has_worked:
             raise UsageError(f"Ray did not come up: {last}")
-        say(f"Ray has ended ({last}); it is started again.")
+        if last != told:
+            say(f"Ray has ended ({last}); it is started again.")
+        told = last
         time.sleep(AGAIN_SECONDS)
     return ended[0]
 

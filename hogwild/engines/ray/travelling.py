@@ -1,7 +1,10 @@
 """What has to be the same on every machine, and the code that travels there."""
 
 import importlib.util
+import re
 import sys
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 from hogwild.config.settings import Settings
@@ -9,6 +12,15 @@ from hogwild.machine import versions
 from hogwild.own import is_own
 
 PACKAGE = Path(__file__).parent.parent.parent
+# What environments are made of: where it has been imported here, it is needed there.
+FAMILIES = {
+    "ale-py": "ale_py",
+    "opencv-python-headless": "cv2",
+    "box2d": "Box2D",
+    "mujoco": "mujoco",
+    "minigrid": "minigrid",
+    "envpool": "envpool",
+}
 # How many parts of a version have to be the same: parcels are pickled records of this very package.
 ALIKE = {"hogwild": 3, "python": 2, "torch": 2, "numpy": 1, "gymnasium": 1}
 
@@ -34,6 +46,20 @@ def require_alike(there: dict[str, str], here: dict[str, str]) -> str:
         if name in here and there.get(name, "").split(".")[:parts] != here[name].split(".")[:parts]
     ]
     return f"it has {'; '.join(wrong)}" if wrong else ""
+
+
+def packages_needed() -> dict[str, str]:
+    """Packages that workers need, and the versions that they have here.
+
+    >>> "torch" in packages_needed()
+    True
+    """
+    own = [re.split(r"[^\w.-]", line)[0] for line in requires("hogwild") or [] if "extra ==" not in line]
+    found = {}
+    for name in [*own, *(package for package, module in FAMILIES.items() if module in sys.modules)]:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name).partition("+")[0]  # 2.13.0+cpu is how this machine got it
+    return found
 
 
 def modules_of(settings: Settings) -> list[str]:

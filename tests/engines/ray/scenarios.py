@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from tests.engines.ray.world import HEAD, PORT, World, until
+from tests.engines.ray.world import HEAD, PORT, World, run, until
 
 ENDLESS = ("--until-return", 501, "--steps", "1e9")
 
@@ -159,3 +159,74 @@ def strangers(world: World) -> dict[str, Any]:
                 continue
     training.grows(2000)
     return {"let_in": answers, "code": training.end()}
+
+
+def by_script(world: World, script: str, stand_ins: dict[str, str], *arguments: str) -> dict[str, Any]:
+    """One of the scripts for clusters of others starts machines, trains on them, and leaves nothing running there."""
+    node = world.add(command="sleep 100000")
+    enter = world.enter(node)
+    folder = world.folder / "bin"
+    folder.mkdir()
+    for name, text in stand_ins.items():
+        (folder / name).write_text("#!/usr/bin/env bash\n" + text.replace("ENTER", enter))
+        (folder / name).chmod(0o755)
+    (folder / "hogwild").write_text(f'#!/bin/sh\nexec {sys.executable} -m hogwild "$@"\n')
+    (folder / "hogwild").chmod(0o755)
+    home = world.folder / "home"
+    home.mkdir()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    environment |= {"PATH": f"{folder}:{environment['PATH']}", "HOME": str(home), "SLURM_JOB_ID": "7"}
+    environment |= {"SLURM_JOB_NUM_NODES": "2", "HOGWILD": str(folder / "hogwild")}
+    training = [
+        "train",
+        "CartPole-v1",
+        "--steps",
+        "200000",
+        "--until-return",
+        "501",
+        "--runs",
+        str(world.folder / "runs"),
+        "--name",
+        "run",
+    ]
+    log = world.folder / "script.log"
+    with log.open("w") as said:
+        words = ["bash", f"examples/cluster/{script}", *arguments, *training]
+        code = subprocess.run(words, env=environment, stdout=said, stderr=said, timeout=150, check=False).returncode
+    text = log.read_text()
+
+    def running() -> list[str]:
+        return [
+            line
+            for line in run(*enter.split(), "ps", "-e", "-o", "args").splitlines()
+            if "raylet" in line and "defunct" not in line
+        ]
+
+    until(lambda: not running(), 30.0, f"the end of Ray there: {running()}")
+    return {"code": code, "joined": "Machine n1 takes part" in text, "text": text[-4000:]}
+
+
+def by_ssh(world: World) -> dict[str, Any]:
+    """Plain hosts; what stands in for ssh enters their namespaces."""
+    ssh = """
+    while [ "${1#-}" != "$1" ]; do shift; done; shift
+    mkdir -p /mnt/home-there
+    trap 'ENTER pkill -TERM -f "hogwild node"' TERM
+    ENTER env HOME=/mnt/home-there sh -c "$*" <&0 &
+    until wait; do :; done
+    """
+    return by_script(world, "ssh.sh", {"ssh": ssh}, "n1", HEAD)
+
+
+def by_slurm(world: World) -> dict[str, Any]:
+    """A job on two nodes; what stands in for srun enters the namespace of the second."""
+    srun = """
+    while [ "${1#-}" != "$1" ]; do shift; done
+    trap 'ENTER pkill -TERM -f "hogwild node"' TERM
+    ENTER "$@" &
+    until wait; do :; done
+    """
+    hostname = f"""
+    [ "$#" = 0 ] && echo head || echo {HEAD}
+    """
+    return by_script(world, "slurm.sh", {"srun": srun, "hostname": hostname})

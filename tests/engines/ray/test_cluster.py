@@ -79,6 +79,14 @@ def test_a_run_whose_first_machine_is_lost_goes_on_by_one_command() -> None:
     assert found["code"] == 130
 
 
+@needs_world
+@pytest.mark.parametrize("scenario", ["by_ssh", "by_slurm"])
+def test_the_scripts_for_other_clusters_train_and_leave_nothing_running(scenario: str) -> None:
+    found = play(scenario)
+    assert found["code"] == 0, found["text"]
+    assert found["joined"], found["text"]
+
+
 @pytest.mark.fault(80)
 def test_a_port_that_is_taken_is_said() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(UsageError, match="Choose another --port"):

@@ -58,13 +58,14 @@ def until(holds: Callable[[], Any], seconds: float = 60.0, what: str = "") -> fl
 class Node:
     """A machine beside the first one."""
 
-    def __init__(self, number: int, words: list[str]) -> None:
+    def __init__(self, number: int, command: str) -> None:
+        """`command` is what runs on it; `ADDRESS` in it is its address."""
         self.name, self.cable = f"n{number}", f"v{number}"
         address = f"10.77.0.{10 + number}"
         script = (
             f"hostname {self.name}; mount -t tmpfs none /dev/shm; mount -t tmpfs none /tmp/ray; ip link set lo up; "
             f"until ip link set p{number} up 2>/dev/null; do sleep 0.05; done; "
-            f"ip addr add {address}/24 dev p{number}; exec {' '.join(words)} --host {address}"
+            f"ip addr add {address}/24 dev p{number}; exec {command.replace('ADDRESS', address)}"
         )
         self.log = open(HERE / f"{self.name}.log", "w")  # noqa: SIM115
         self.process = subprocess.Popen([*APART, "sh", "-c", script], stdout=self.log, stderr=self.log)
@@ -138,9 +139,15 @@ class World:
 
     def add(self, cores: int = 1, command: str = "") -> Node:
         """Another machine joins."""
-        join = command or f"{sys.executable} -m hogwild node {HEAD}:{PORT} --cores {cores}"
-        self.nodes.append(Node(len(self.nodes) + 1, join.split()))
+        join = f"{sys.executable} -m hogwild node {HEAD}:{PORT} --host ADDRESS --cores {cores}"
+        self.nodes.append(Node(len(self.nodes) + 1, command or join))
         return self.nodes[-1]
+
+    def enter(self, node: Node) -> str:
+        """The beginning of a command that runs on another machine."""
+        until(lambda: psutil.Process(node.process.pid).children(), 10.0, node.name)
+        init = psutil.Process(node.process.pid).children()[0].pid
+        return f"nsenter --target {init} --net --mount --uts --pid --wd={os.getcwd()}"
 
     def train(self, *flags: object, command: str = "train CartPole-v1") -> "Training":
         """Train on all machines."""

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Trains on plain hosts that this machine reaches by SSH, and on none of them afterwards:
+#
+#     examples/cluster/ssh.sh "host1 host2 host3" 10.0.0.5 train pong --minutes 30
+#
+# The first argument are the hosts, the second this machine's own address, the rest is what hogwild is to do. Hogwild has
+# to be installed in the same place everywhere ($HOGWILD, by default `hogwild` on the path).
+set -euo pipefail
+hosts=$1 here=$2
+shift 2
+hogwild=${HOGWILD:-hogwild}
+token=${RAY_AUTH_TOKEN_PATH:-$HOME/.ray/auth_token}
+ssh=${SSH:-ssh}
+
+"$hogwild" node --head --host "$here" --cores 0 &
+trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT
+until (: < "/dev/tcp/$here/6379") 2>/dev/null; do sleep 0.5; done
+
+for host in $hosts; do
+    # The token travels on standard input: arguments can be seen by everybody on a machine.
+    $ssh "$host" 'umask 077; mkdir -p ~/.ray; cat > ~/.ray/auth_token' < "$token"
+    $ssh -tt "$host" "$hogwild node $here:6379" < /dev/null > /dev/null & # -tt: it ends when we do
+done
+
+"$hogwild" "$@" --engine ray --address "$here:6379"
