@@ -3,6 +3,7 @@
 Workers share memory with each other as on one machine; all that is missing is whoever learns. Nothing here knows Ray.
 """
 
+import re
 import tempfile
 import time
 import traceback
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from hogwild.config.settings import Settings
 from hogwild.engines.crew import Carried, Crew, Onlookers
@@ -53,6 +55,8 @@ class Outpost:
         self.order = order
         # Only the learner knows when it is enough.
         settings = order.settings.update(workers=len(order.ranks), engine="processes", steps=0, minutes=0.0)
+        if not torch.cuda.is_available():  # machines that have none use their processors
+            settings = settings.update(device=[re.sub("^cuda.*", "cpu", name) for name in settings.execution.device])
         self.is_half = settings.execution.compress == "bfloat16"
         self.is_sum = settings.objective.reduction == "sum"
         self.takes_rollouts = settings.execution.exchange == "trajectories"
