@@ -14,6 +14,7 @@ import json
 import os
 import random
 import signal
+import statistics
 import sys
 import time
 from pathlib import Path
@@ -123,7 +124,9 @@ def ours(runs: str) -> set[int]:
 
 def record(env: str, training: Training, done: list[str], left_behind: dict[str, Any]) -> dict[str, Any]:
     """What became of a training."""
-    status = Run(training.folder.name, training.runs).status
+    run = Run(training.folder.name, training.runs)
+    status, rows = run.status, run.metrics()
+    means = [row["episode/return_mean"] for row in rows[len(rows) // 2 :] if "episode/return_mean" in row]
     return {
         "env": env,
         "disturbances": {what: done.count(what) for what in sorted(set(done))},
@@ -131,6 +134,7 @@ def record(env: str, training: Training, done: list[str], left_behind: dict[str,
         "steps": status["steps"],
         "steps_lost": training.lost,
         "return_mean": status["return_mean"],
+        "return_median": statistics.median(means),
         "minutes_of_training": round(status["seconds"] / 60, 2),
         "minutes_by_the_clock": round(training.took / 60, 2),
         "left_behind": left_behind,
@@ -139,13 +143,16 @@ def record(env: str, training: Training, done: list[str], left_behind: dict[str,
 
 def table(results: list[dict[str, Any]]) -> str:
     """One row for each training."""
-    head = "| | what happened | steps | steps lost | mean return at the end | minutes lost | left behind |"
-    lines = [head, "|---|---|---|---|---|---|---|"]
+    head = (
+        "| | what happened | steps | steps lost | return in the second half | at the end | minutes lost | left behind |"
+    )
+    lines = [head, "|---|---|---|---|---|---|---|---|"]
     for run in results:
         disturbances = ", ".join(f"{count} × {what}" for what, count in run["disturbances"].items()) or "nothing"
         left = sum(map(len, run["left_behind"].values()))
         lines.append(
-            f"| {run['env']} | {disturbances} | {run['steps']:,} | {run['steps_lost']:,} | {run['return_mean']:.1f} "
+            f"| {run['env']} | {disturbances} | {run['steps']:,} | {run['steps_lost']:,} "
+            f"| {run['return_median']:.1f} | {run['return_mean']:.1f} "
             f"| {run['minutes_by_the_clock'] - run['minutes_of_training']:.1f} | {left or 'nothing'} |"
         )
     return "\n".join(lines)

@@ -9,7 +9,7 @@ from gymnasium import spaces
 
 from hogwild.envs.gymnasium_batch import GymnasiumBatch
 from hogwild.envs.layout import read_layout
-from hogwild.envs.observations import MASK, left_out
+from hogwild.envs.observations import GRID_CELL, MASK, leaves, left_out
 from hogwild.errors import EnvironmentFailed, UsageError
 from hogwild.policies.spec import ActionPart
 
@@ -215,3 +215,17 @@ def test_masks_of_several_choices_may_come_as_a_tuple() -> None:
 def test_a_mask_of_the_wrong_length_is_the_environments_fault() -> None:
     with pytest.raises(EnvironmentFailed, match="the action mask has 2 entries, and there are 3 choices"):
         GymnasiumBatch("spaces", lambda: Spaces(PLAIN, spaces.Discrete(3), np.ones(2)), 1).reset([1])
+
+
+def test_cells_of_minigrid_are_read_as_names_and_not_as_quantities() -> None:
+    box = spaces.Box(0, 255, (2, 2, 3), np.uint8)
+    (leaf,) = leaves("minigrid:MiniGrid-MemoryS7-v0", box)
+    cells = np.zeros((1, 2, 2, 3), np.uint8)
+    cells[0, 0, 1] = (5, 1, 2)  # a key, green, open
+    cells[0, 1, 0] = (6, 1, 200)  # a ball, green, in a state that there is not
+    hot = leaf.arrange(cells).reshape(4, sum(GRID_CELL))
+    assert hot.sum(1).tolist() == [3, 3, 3, 3]
+    assert np.flatnonzero(hot[1]).tolist() == [5, 11 + 1, 17 + 2]
+    assert np.flatnonzero(hot[2]).tolist() == [6, 11 + 1, 17 + 3]
+    (plain,) = leaves("my_module:MyEnv-v0", box)
+    assert plain.part.size == 12  # somebody else's bytes are numbers

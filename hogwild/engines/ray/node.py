@@ -15,11 +15,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 
 from hogwild.engines.ray.cluster import HEALTH, TOKEN_FILE, import_ray
 from hogwild.errors import UsageError
-from hogwild.signals import WATCHED
+from hogwild.signals import Signals
 
 LOOK_SECONDS = 0.2  # between two looks at whether it still runs
 AGAIN_SECONDS = 1.0  # before Ray is started again
@@ -100,38 +99,30 @@ def keep(command: list[str], token: Path, say: Callable[[str], None], head: str 
         "RAY_AUTH_TOKEN_PATH": str(token),
         "RAY_worker_niceness": "0",  # workers are what the machine is there for
     }
-    ended: list[int] = []
-
-    def remember(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        ended.append(number)
-
-    for number in WATCHED:
-        signal.signal(number, remember)
-    has_worked, told = False, ""
-    while not ended:
-        began = time.monotonic()
-        if head:
-            forget_killed(head)
-        last = _run(command, environment, ended)
-        if ended:
-            break
-        has_worked |= time.monotonic() - began > STEADY_SECONDS
-        if not has_worked:
-            raise UsageError(f"Ray did not come up: {last}")
-        if last != told:
-            say(f"Ray has ended ({last}); it is started again.")
-        told = last
-        time.sleep(AGAIN_SECONDS)
-    return ended[0]
+    signals, has_worked, told = Signals(), False, ""
+    with signals.watched():
+        while not signals.first:
+            began = time.monotonic()
+            if head:
+                forget_killed(head)
+            last = _run(command, environment, signals)
+            has_worked |= time.monotonic() - began > STEADY_SECONDS
+            if not has_worked and not signals.first:
+                raise UsageError(f"Ray did not come up: {last}")
+            if last != told and not signals.first:
+                say(f"Ray has ended ({last}); it is started again.")
+            told = last
+            time.sleep(AGAIN_SECONDS if not signals.first else 0.0)
+    return signals.first
 
 
-def _run(command: list[str], environment: dict[str, str], ended: list[int]) -> str:
+def _run(command: list[str], environment: dict[str, str], signals: Signals) -> str:
     """Run a command until it ends or is to be ended; answers the last line that it said."""
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(
             command, env=environment, stdout=said, stderr=subprocess.STDOUT, start_new_session=True
         )
-        while process.poll() is None and not ended:
+        while process.poll() is None and not signals.first:
             time.sleep(LOOK_SECONDS)
         if process.poll() is None:
             _end(process)

@@ -1,0 +1,65 @@
+"""A machine is kept in its cluster: what ends by itself is started again, and what never came up is said."""
+
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from hogwild.engines.ray import node
+from hogwild.errors import UsageError
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node, "STEADY_SECONDS", 0.3)
+    monkeypatch.setattr(node, "AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(node, "LOOK_SECONDS", 0.05)
+
+
+def command(script: str) -> list[str]:
+    return [sys.executable, "-c", script]
+
+
+def test_what_ends_is_started_again_until_a_signal_comes(tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    script = f"import time; open('{count}', 'a').write('x'); time.sleep(0.4); print('given up')"
+    said: list[str] = []
+    timer = threading.Timer(2.5, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    timer.start()
+    before = signal.getsignal(signal.SIGTERM)
+    assert node.keep(command(script), tmp_path / "token", said.append) == signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert len(count.read_text()) >= 2
+    assert said == ["Ray has ended (given up); it is started again."]  # once, not every time
+
+
+def test_what_never_comes_up_is_said_with_its_last_words(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="did not come up: no such port"):
+        node.keep(command("print('no such port')"), tmp_path / "token", print)
+
+
+def test_everything_that_was_started_ends_with_the_signal(tmp_path: Path) -> None:
+    child = tmp_path / "child"
+    script = (
+        f"import subprocess, sys, time; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); "
+        f"open('{child}', 'w').write(str(p.pid)); time.sleep(60)"
+    )
+    threading.Timer(1.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    assert node.keep(command(script), tmp_path / "token", print) == signal.SIGINT
+    status = Path(f"/proc/{child.read_text()}/stat")
+    assert not status.exists() or status.read_text().split()[2] == "Z"
+
+
+def test_only_a_record_of_the_same_address_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    record = tmp_path / "ray" / "ray_current_cluster"
+    node.forget_killed("10.0.0.1:6379")  # there is none
+    record.parent.mkdir()
+    record.write_text("10.0.0.2:6379")
+    node.forget_killed("10.0.0.1:6379")
+    assert record.exists()
+    node.forget_killed("10.0.0.2:6379")
+    assert not record.exists()
