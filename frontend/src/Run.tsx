@@ -16,7 +16,7 @@ import type { Details, Row } from "./types";
 import { count, duration, figure } from "./words";
 
 const TABS = ["curves", "speed", "live", "settings", "checkpoints", "log"];
-const SPEED = ["speed", "time", "async"];
+const SPEED = ["speed", "time", "async", "machines"];
 
 export function Run({ name, runs }: { name: string; runs: Row[] | null }) {
   const place = usePlace();

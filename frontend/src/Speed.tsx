@@ -13,7 +13,9 @@ export function Speed({ details, again }: { details: Details; again: string }) {
     ...single.filter((name) => name.startsWith("speed/")).map((name) => panelOf(details.metrics[name])),
     ...(sections.length ? [{ title: "share of time", metrics: sections, meaning: "of all participants' time" }] : []),
     ...single.filter((name) => name.startsWith("async/")).map((name) => panelOf(details.metrics[name])),
+    ...machinePanels(names),
   ];
+  const places = details.workers.some((worker) => worker.machine);
   return (
     <>
       <CurveControls />
@@ -26,15 +28,16 @@ export function Speed({ details, again }: { details: Details; again: string }) {
           <table>
             <thead>
               <tr>
-                {["who", "state", "process", "steps", "share of all"].map((title) => (
+                {["who", ...(places ? ["machine"] : []), "state", "process", "steps", "share of all"].map((title) => (
                   <th key={title} scope="col">{title}</th>
                 ))}
               </tr>
             </thead>
             <tbody>
               {details.workers.map((worker) => (
-                <tr key={worker.rank}>
+                <tr key={`${worker.role} ${worker.rank}`}>
                   <th scope="row">{worker.role} {worker.rank}</th>
+                  {places && <td>{worker.machine || "here"}</td>}
                   <td><State state={worker.state} /></td>
                   <td class="number">{worker.pid || "–"}</td>
                   <td class="number">{count(worker.steps)}</td>
@@ -47,6 +50,14 @@ export function Speed({ details, again }: { details: Details; again: string }) {
       )}
     </>
   );
+}
+
+/** What each machine of a cluster plays, sends and fetches: one panel for all of them. */
+function machinePanels(names: string[]): Panel[] {
+  const titles = { steps_per_second: "steps/s by machine", received: "MB/s that machines send", sent: "MB/s of weights that machines fetch" };
+  return Object.entries(titles)
+    .map(([ending, title]) => ({ title, metrics: names.filter((name) => name.startsWith("machines/") && name.endsWith(`/${ending}`)), meaning: "" }))
+    .filter((panel) => panel.metrics.length > 0);
 }
 
 /** The newest lag histogram: how many updates were made between playing a rollout and learning from it. */

@@ -48,6 +48,7 @@ export interface Checkpoint {
 
 export interface Worker {
   rank: number;
+  machine?: string;
   state: string;
   pid: number;
   steps: number;
