@@ -14,7 +14,7 @@ import json
 import os
 import random
 import signal
-import statistics
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -29,6 +29,7 @@ from hogwild.runs.folder import RunFolder, read_json
 
 OUTPUT = ROOT / "benchmarks" / "results" / "chaos.json"
 EVERY = 5.0  # seconds
+GAMES = 20  # that are played with the last checkpoint
 STOPPED = 3.0  # seconds that somebody is stopped
 QUIET = 30.0  # seconds at the end in which nothing happens
 FLAGS = {"CartPole-v1": ["--until-return", "501", "--steps", "1e9"], "pong": ["--until-return", "21"]}
@@ -107,9 +108,11 @@ def measure(env: str, minutes: float, runs: str) -> list[dict[str, Any]]:
         if all(over):
             break
         time.sleep(EVERY)
-        status = read_json(pair[0].folder.status) if pair[0].folder.status.exists() else {"seconds": 0.0}
-        if pair[0].process.poll() is None and status["seconds"] < 60 * minutes - QUIET:
+        passed = time.monotonic() - pair[0].began
+        if pair[0].process.poll() is None and passed < 60 * minutes - QUIET:
             done.append(disturb(pair[0], chance))
+        elif passed > 60 * minutes:
+            pair[0].process.terminate()  # it ends in order
     time.sleep(EVERY)  # for those who were killed to vanish
     left = sorted(ours(runs) - others)
     left_behind = {"processes": left, "shared_memory": sorted(set(os.listdir("/dev/shm")) - before)}
@@ -124,17 +127,16 @@ def ours(runs: str) -> set[int]:
 
 def record(env: str, training: Training, done: list[str], left_behind: dict[str, Any]) -> dict[str, Any]:
     """What became of a training."""
-    run = Run(training.folder.name, training.runs)
-    status, rows = run.status, run.metrics()
-    means = [row["episode/return_mean"] for row in rows[len(rows) // 2 :] if "episode/return_mean" in row]
+    status = Run(training.folder.name, training.runs).status
+    play = [sys.executable, "-m", "hogwild", "eval", str(training.folder.path), "--json", "--episodes", str(GAMES)]
+    printed = subprocess.run(play, check=True, stdout=subprocess.PIPE, text=True).stdout
     return {
         "env": env,
         "disturbances": {what: done.count(what) for what in sorted(set(done))},
         "exit_code": training.process.returncode,
         "steps": status["steps"],
         "steps_lost": training.lost,
-        "return_mean": status["return_mean"],
-        "return_median": statistics.median(means),
+        "evaluation": json.loads(printed.splitlines()[-1]),
         "minutes_of_training": round(status["seconds"] / 60, 2),
         "minutes_by_the_clock": round(training.took / 60, 2),
         "left_behind": left_behind,
@@ -143,16 +145,14 @@ def record(env: str, training: Training, done: list[str], left_behind: dict[str,
 
 def table(results: list[dict[str, Any]]) -> str:
     """One row for each training."""
-    head = (
-        "| | what happened | steps | steps lost | return in the second half | at the end | minutes lost | left behind |"
-    )
-    lines = [head, "|---|---|---|---|---|---|---|---|"]
+    head = f"| | what happened | steps | steps lost | {GAMES} games afterwards | minutes lost | left behind |"
+    lines = [head, "|---|---|---|---|---|---|---|"]
     for run in results:
         disturbances = ", ".join(f"{count} × {what}" for what, count in run["disturbances"].items()) or "nothing"
         left = sum(map(len, run["left_behind"].values()))
         lines.append(
             f"| {run['env']} | {disturbances} | {run['steps']:,} | {run['steps_lost']:,} "
-            f"| {run['return_median']:.1f} | {run['return_mean']:.1f} "
+            f"| {run['evaluation']['mean']:.1f} "
             f"| {run['minutes_by_the_clock'] - run['minutes_of_training']:.1f} | {left or 'nothing'} |"
         )
     return "\n".join(lines)
@@ -164,11 +164,11 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--runs", default="runs/benchmark-chaos")
     given = parser.parse_args()
-    results: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = json.loads(OUTPUT.read_text()) if OUTPUT.exists() else []
     for env in given.only:
-        results += measure(env, given.minutes, given.runs)
-        print(table(results), flush=True)
+        results = [run for run in results if run["env"] != env] + measure(env, given.minutes, given.runs)
         OUTPUT.write_text(json.dumps(results, indent=1) + "\n")
+        print(table(results), flush=True)
     replace_table("chaos.md", "benchmarks/chaos.py", table(results))
 
 

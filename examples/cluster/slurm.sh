@@ -14,10 +14,10 @@ here=$(hostname --ip-address | awk '{print $1}')
 
 "$hogwild" node --head --host "$here" &
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -f "$RAY_AUTH_TOKEN_PATH"; wait' EXIT
-until (: < "/dev/tcp/$here/6379") 2>/dev/null; do sleep 0.5; done
+until (: < "/dev/tcp/$here/6379") 2>/dev/null; do kill -0 $! && sleep 0.5; done
 
 if [ "$SLURM_JOB_NUM_NODES" -gt 1 ]; then
-    srun --nodes=$((SLURM_JOB_NUM_NODES - 1)) --ntasks=$((SLURM_JOB_NUM_NODES - 1)) --exclude="$(hostname)" \
+    srun --nodes=$((SLURM_JOB_NUM_NODES - 1)) --ntasks=$((SLURM_JOB_NUM_NODES - 1)) --exclude="$SLURMD_NODENAME" \
         "$hogwild" node "$here:6379" &
 fi
 "$hogwild" "$@" --engine ray --address "$here:6379"

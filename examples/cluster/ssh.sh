@@ -14,7 +14,7 @@ ssh=${SSH:-ssh}
 
 "$hogwild" node --head --host "$here" --cores 0 &
 trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT
-until (: < "/dev/tcp/$here/6379") 2>/dev/null; do sleep 0.5; done
+until (: < "/dev/tcp/$here/6379") 2>/dev/null; do kill -0 $! && sleep 0.5; done
 
 for host in $hosts; do
     # The token travels on standard input: arguments can be seen by everybody on a machine.

@@ -38,19 +38,33 @@ def main(arguments: list[str]) -> int:
     check_port(given.port)
     if given.head == bool(given.address):
         raise UsageError("Either --head, for the first machine, or HOST:PORT of the first machine.")
-    from hogwild.engines.ray.node import head_command, keep, make_token, node_command, require_free, require_token
+    from hogwild.engines.ray.cluster import import_ray
+    from hogwild.engines.ray.node import (
+        head_command,
+        keep,
+        make_token,
+        node_command,
+        require_answer,
+        require_free,
+        require_token,
+    )
 
+    import_ray(is_own=False)
     host = given.host
     if given.head:
         host = given.host or "127.0.0.1"
         require_free(host, given.port)
         token, command = make_token(), head_command(host, given.port, given.cores)
         print(f"The cluster's first machine: {host}:{given.port}. Others join it by")
-        print(f"  hogwild node {host}:{given.port}      (with a copy of {token}: who has it may run anything here)")
+        if given.host:
+            print(f"  hogwild node {host}:{given.port}      (with a copy of {token}: who has it may run anything here)")
+        else:
+            print("  nobody: only this machine reaches it. --host ITS-ADDRESS lets others in")
         print("and it is trained on, from this machine, by")
         print("  hogwild train pong --engine ray --address auto", flush=True)
     else:
         token, command = require_token(), node_command(given.address, host, given.cores)
         print(f"Joining {given.address}.", flush=True)
+        require_answer(given.address)
     head = f"{host}:{given.port}" if given.head else ""
     return 128 + keep(command, token, lambda words: print(words, flush=True), head)

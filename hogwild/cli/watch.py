@@ -86,10 +86,11 @@ class Show:
 
         self.given, self.folder, self.terminal = given, folder, terminal
         at_work = [worker for worker in read_json(folder.status).get("workers", []) if worker["role"] == "worker"]
-        self.workers = len(at_work) or read_settings(folder.config).execution.workers
-        wrong = [rank for rank in given.worker if not 0 <= rank < self.workers]
+        planned = range(max(1, read_settings(folder.config).execution.workers))
+        self.ranks = [worker["rank"] for worker in at_work] or list(planned)  # with gaps where machines were lost
+        wrong = [rank for rank in given.worker if rank not in self.ranks]
         if wrong:
-            raise UsageError(f"--worker {wrong[0]}: the run has workers 0 to {self.workers - 1}.")
+            raise UsageError(f"--worker {wrong[0]}: the run has workers {', '.join(map(str, self.ranks))}.")
         if given.worker and not folder.is_live():
             raise UsageError(f"Run '{folder.path}' is not training now; --spectator plays with its last weights.")
         self.speed, self.paused, self.over, self.trouble = 2, False, False, ""
@@ -99,7 +100,7 @@ class Show:
         """The views that were asked for; workers if there are any at work."""
         if not self.folder.is_live():
             return [self.spectator()]
-        workers = self.given.worker or (() if self.given.spectator else (0,))
+        workers = self.given.worker or (() if self.given.spectator else (self.ranks[0],))
         return [self.worker(rank) for rank in workers] + ([self.spectator()] if self.given.spectator else [])
 
     def worker(self, rank: int) -> "View":
@@ -174,7 +175,8 @@ class Show:
             elif key in "-_":
                 self.speed = max(self.speed - 1, 0)
             elif key in "wW" and self.folder.is_live():
-                self.views = [self.worker((getattr(self.views[0], "rank", -1) + 1) % self.workers)]
+                now = getattr(self.views[0], "rank", -1)
+                self.views = [self.worker(next((rank for rank in self.ranks if rank > now), self.ranks[0]))]
             elif key in "sS":
                 self.go_to_spectator()
             else:

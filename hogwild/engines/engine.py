@@ -11,12 +11,12 @@ class WorkerStatus:
     """What one worker is doing."""
 
     rank: int
-    state: str = "starting"  # starting, playing, serving, dead, stopped
+    state: str = "starting"  # starting, playing, serving, silent, dead, stopped
     pid: int = 0
     steps: int = 0
     role: str = "worker"  # or updater, or learner: one who serves all workers
     restarts: int = 0  # how often it died and was replaced
-    machine: str = ""  # that it runs on, if that is another than the coordinator's
+    machine: str = ""  # that it runs on, where there may be several
 
 
 class Engine(Protocol):

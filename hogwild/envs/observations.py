@@ -17,6 +17,7 @@ from hogwild.policies.spec import ObservationPart
 SMALLEST_PICTURE = 16  # pixels; smaller arrays with two axes are tables, not pictures
 MASK = "action_mask"  # key in a Dict observation, or in `info`
 GRID_FAMILIES = ("MiniGrid-", "BabyAI-")
+LARGEST_GRID = 32  # cells; what is larger is a picture
 GRID_CELL = (11, 6, 4)  # kinds of things, colours and states that a cell of these worlds can have
 SMALL_NUMBERS = (spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)  # zeros and ones for a policy
 
@@ -70,8 +71,9 @@ def is_grid(name: str, space: spaces.Box) -> bool:
     >>> is_grid("minigrid:MiniGrid-MemoryS7-v0", spaces.Box(0, 255, (7, 7, 3), np.uint8))
     True
     """
-    is_one = name.rpartition(":")[2].startswith(GRID_FAMILIES)
-    return is_one and space.dtype == np.uint8 and len(space.shape) == 3 and space.shape[2] == len(GRID_CELL)
+    is_one = name.rpartition(":")[2].startswith(GRID_FAMILIES) and space.dtype == np.uint8
+    shape = space.shape
+    return is_one and len(shape) == 3 and shape[2] == len(GRID_CELL) and max(shape) <= LARGEST_GRID
 
 
 def is_text(space: spaces.Space[Any]) -> bool:

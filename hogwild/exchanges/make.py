@@ -47,7 +47,9 @@ def pooled(settings: Settings) -> Settings:
     """
     execution = settings.execution
     slots = POOL * max(execution.slots, execution.batch_rollouts)
-    return settings.update(workers=1, slots=slots, accumulate=max(MOST_ROLLOUTS, execution.accumulate))
+    most = max(MOST_ROLLOUTS, execution.accumulate)
+    # Taking turns: weights that are copied for others must be those of one version.
+    return settings.update(workers=1, slots=slots, accumulate=most, lock="turns")
 
 
 def make_link(settings: Settings, shared: SharedWeights, rank: int, lock: Lock) -> Link:

@@ -21,8 +21,8 @@ def add_inputs(shared: SharedWeights, sums: InputSums, needed: int) -> None:
         shared.input_sums *= keep
         shared.input_count *= keep
     shared.input_count += sums.count
-    shared.input_sums[0] += torch.from_numpy(sums.sum)
-    shared.input_sums[1] += torch.from_numpy(sums.sum_of_squares)
+    shared.input_sums[0] += torch.tensor(sums.sum)
+    shared.input_sums[1] += torch.tensor(sums.sum_of_squares)
     if shared.gathers or (not is_ready and float(shared.input_count) < needed):
         return
     views = dict(shared.layout.views(shared.weights))

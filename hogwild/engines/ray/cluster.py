@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from hogwild.engines.ray.outpost import Order, Outpost
 from hogwild.engines.ray.parcel import Offer, Parcel
 from hogwild.engines.ray.station import Gone, Machine, Unfit
 from hogwild.engines.ray.travelling import modules_to_send, packages_needed, versions_here
-from hogwild.errors import UsageError
+from hogwild.errors import HogwildError, UsageError
 from hogwild.machine import available_cores
 from hogwild.signals import WATCHED
 
@@ -31,7 +31,7 @@ HEALTH = {
     "health_check_failure_threshold": 3,
 }
 OWN = HEALTH | {"worker_niceness": 0}  # workers are what a Ray of our own is there for
-CONNECT_SECONDS, PROBE_SECONDS = 5.0, 30.0
+CONNECT_SECONDS = 5.0
 TOKEN_FILE = Path.home() / ".ray" / "auth_token"
 OBJECT_STORE = 512 * 1024**2  # bytes, of a Ray of our own: a few parcels and versions of weights
 
@@ -43,6 +43,8 @@ def import_ray(is_own: bool) -> Any:
     os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # whoever asks after the end must not start another Ray
     if is_own and "ray" not in sys.modules:  # a token of its own: nobody else on this machine or network can use it
         os.environ["RAY_AUTH_MODE"], os.environ["RAY_AUTH_TOKEN"] = "token", secrets.token_hex(32)
+    elif is_own and os.environ.get("RAY_AUTH_MODE") != "token":
+        raise UsageError("Ray was imported before, without a token: set RAY_AUTH_MODE=token before, or give --address.")
     elif TOKEN_FILE.exists() or "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ:
         os.environ.setdefault("RAY_AUTH_MODE", "token")
     try:
@@ -87,16 +89,20 @@ class Cluster:
             raise UsageError(f"{nobody}: {str(error).strip().splitlines()[0]} {advice}") from error
 
     def _start(self) -> None:
-        self.folder = tempfile.mkdtemp(prefix="hogwild-")
-        self.ray.init(
-            num_cpus=available_cores(),
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level="error",
-            object_store_memory=OBJECT_STORE,
-            _temp_dir=self.folder,
-            _system_config=OWN,
-        )
+        self.folder = tempfile.mkdtemp(prefix="hogwild-", dir="/tmp")  # names of sockets must be short
+        try:
+            self.ray.init(
+                num_cpus=available_cores(),
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level="error",
+                object_store_memory=OBJECT_STORE,
+                _temp_dir=self.folder,
+                _system_config=OWN,
+            )
+        except (OSError, RuntimeError, ValueError, self.ray.exceptions.RayError) as error:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise HogwildError(f"Ray does not start: {str(error).strip().splitlines()[0]}") from error
 
     def machines(self) -> list[Machine]:
         """The machines that are there, and what is free on them."""
@@ -109,6 +115,7 @@ class Cluster:
                 node["NodeID"],
                 # Several may be called the same, as on one computer.
                 node["NodeManagerHostname" if hosts.count(node["NodeManagerHostname"]) == 1 else "NodeManagerAddress"],
+                int(node["Resources"].get("CPU", 0)),
                 int(free.get(node["NodeID"], {}).get("CPU", 0)),
                 int(free.get(node["NodeID"], {}).get("GPU", 0)),
                 node["NodeID"] == self.here,
@@ -120,13 +127,14 @@ class Cluster:
         """Put weights where every machine can fetch them; in a list, so that whoever is told of them need not."""
         return [self.ray.put(weights)]
 
-    def send(self, machine: Machine, order: Order) -> "RayRemote":
+    def send(self, machine: Machine, order: Order, missing: list[str]) -> "RayRemote":
         """Make an outpost on a machine; packages that it lacks are installed for it by Ray."""
-        missing = [] if machine.is_here else self._missing(machine)
-        return RayRemote(self.ray, machine, order, {"pip": missing} if missing else {})
-
-    def _missing(self, machine: Machine) -> list[str]:
         needed = packages_needed()
+        wanted = [f"{name}=={needed[name]}" for name in missing]
+        return RayRemote(self.ray, machine, order, {"pip": wanted} if wanted else {})
+
+    def missing(self, machine: Machine) -> "RayAnswer":
+        """Ask which packages a machine lacks."""
 
         def look(names: list[str]) -> list[str]:  # travels as it is: there is nothing of ours there yet
             from importlib.metadata import PackageNotFoundError, version
@@ -140,10 +148,7 @@ class Cluster:
             return missing
 
         task = self.ray.remote(look).options(num_cpus=0, scheduling_strategy=_only_on(self.ray, machine))
-        answer = RayAnswer(self.ray, task.remote(list(needed)))
-        while (found := answer.wait(PROBE_SECONDS)) is None:
-            continue
-        return [f"{name}=={needed[name]}" for name in found]
+        return RayAnswer(self.ray, task.remote(list(packages_needed())))
 
     def close(self) -> None:
         """End the connection, and Ray if it is ours."""
@@ -175,8 +180,7 @@ class OutpostActor:
         vars(sys.modules["__main__"]).pop("__file__", None)
         tempfile.tempdir = _session_folder()  # what is left if somebody kills us goes with Ray's own files
         self.outpost = Outpost(order)
-        if self.outpost.printed is not None:
-            self.outpost.printed.begin()
+        self.outpost.printed.begin()
 
     def introduce(self) -> dict[str, str]:
         """What we are made of."""
@@ -190,8 +194,10 @@ class OutpostActor:
         return self.outpost.trade(offer, weights)
 
     def finish(self) -> Parcel:
-        """Hand over the last of it."""
-        return self.outpost.finish()
+        """Hand over the last of it, and leave nothing behind."""
+        parcel = self.outpost.finish()
+        self.outpost.close()
+        return parcel
 
 
 def _session_folder() -> str:
@@ -201,28 +207,35 @@ def _session_folder() -> str:
 
 
 class RayAnswer:
-    """A question to an actor."""
+    """A question to another machine.
+
+    It is waited for by a future: a `ray.get` that runs out of time gives up what has already arrived, so that a large
+    answer on a slow line would never be there.
+    """
 
     def __init__(self, ray: Any, reference: Any) -> None:
-        self.ray, self.reference = ray, reference
+        self.errors, self.future = ray.exceptions, reference.future()
 
     def wait(self, seconds: float) -> Any:
         """The answer, if it comes in time."""
-        errors = self.ray.exceptions
         try:
-            return self.ray.get(self.reference, timeout=seconds)
-        except errors.GetTimeoutError:
+            return self.future.result(timeout=seconds)
+        except TimeoutError:
             return None
-        except (errors.RuntimeEnvSetupError, errors.ActorUnschedulableError) as error:
-            raise Unfit(_first_line(error)) from error
-        except errors.RayTaskError as error:
-            raise Unfit(_first_line(error.cause if getattr(error, "cause", None) else error)) from error
-        except errors.RayError as error:
-            raise Gone(_first_line(error)) from error
+        except (self.errors.RuntimeEnvSetupError, self.errors.ActorUnschedulableError) as error:
+            raise Unfit(_words(error), str(error)) from error
+        except self.errors.RayTaskError as error:
+            cause = getattr(error, "cause", None) or error
+            by_chance = isinstance(cause, self.errors.RayError | OSError) and cause is not error
+            raise (Gone if by_chance else Unfit)(_words(cause), str(error)) from error
+        except self.errors.RayError as error:
+            raise Gone(_words(error), str(error)) from error
 
 
-def _first_line(error: Any) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+def _words(error: Any) -> str:
+    """What an error says first; of an actor that failed while it was made, what it says last."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return lines[-1] if "creation task" in lines[0] else lines[0]
 
 
 def _only_on(ray: Any, machine: Machine) -> Any:
@@ -262,4 +275,5 @@ class RayRemote:
 
     def kill(self) -> None:
         """End it at once."""
-        self.ray.kill(self.actor)
+        with suppress(Exception):  # the connection may be gone already
+            self.ray.kill(self.actor)

@@ -1,5 +1,6 @@
 """The engine `ray`: finds machines, sends outposts, gathers what they tell, and keeps the learner alive."""
 
+import math
 import queue
 import threading
 import time
@@ -18,7 +19,7 @@ from hogwild.engines.ray.forwarding import Screens, place_capsules
 from hogwild.engines.ray.intake import Intake, Publisher
 from hogwild.engines.ray.outpost import Order
 from hogwild.engines.ray.parcel import Parcel
-from hogwild.engines.ray.station import FINISH_SECONDS, Machine, Station
+from hogwild.engines.ray.station import FINISH_SECONDS, Gone, Machine, Station
 from hogwild.engines.ray.travelling import modules_of, require_alike, versions_here
 from hogwild.errors import WorkerDied
 from hogwild.exchanges.make import pooled
@@ -26,6 +27,8 @@ from hogwild.faults.events import Event
 from hogwild.report import Report
 
 LOOK_SECONDS = 1.0  # between two looks at which machines there are
+LEAVE_SECONDS = 2.0  # that a thread has to end before what it uses is taken away
+LONELY_SECONDS = 10.0  # without a machine before that is said
 METER_SECONDS = 2.0  # between two reports of how fast machines are
 
 
@@ -40,13 +43,14 @@ class RayEngine:
         self.cluster: Cluster | None = None
         self.stations: dict[str, Station] = {}  # by machine
         self.finished: list[WorkerStatus] = []  # of machines that have handed over their last parcel
-        self.unfit: dict[str, str] = {}  # machines that cannot take part, and why
+        self.unfit: set[str] = set()  # machines that cannot take part
         self.deaths: defaultdict[str, list[float]] = defaultdict(list)
         self.news: queue.SimpleQueue[tuple[Station, str, Any]] = queue.SimpleQueue()
         self.machines: list[Machine] = []
         self.seen = threading.Event()  # whether anybody has looked which machines there are
         self.stopping = threading.Event()
         self.outposts = 0  # sent so far
+        self.lonely = time.monotonic()  # since when there has been nobody
         self.carried_by_rank: dict[int, Carried] = dict(enumerate(crew.carried))
         self.metered, self.meters = time.monotonic(), dict[str, tuple[int, int, int]]()
 
@@ -63,7 +67,7 @@ class RayEngine:
         self.home.start()
         assert self.home.lock is not None
         self.intake = Intake(self.crew.shared, self.home.lock, settings.environment.normalise_steps)
-        self.publisher = Publisher(self.crew.shared, self.cluster.put)
+        self.publisher = Publisher(self.crew.shared, self.home.lock, self.cluster.put)
         threading.Thread(target=self._look_around, name="look around", daemon=True).start()
 
     def _look_around(self) -> None:
@@ -79,21 +83,31 @@ class RayEngine:
         """Wait for news from all machines."""
         reports = self.home.poll(0.0)
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0 or not self.news.empty():
+        while (left := end - time.monotonic()) > 0:
             try:
-                reports += self._hear(*self.news.get(timeout=max(0.0, left)))
+                reports += self._hear(*self.news.get(timeout=left))
             except queue.Empty:
                 break
         if not self.stopping.is_set():
             self._send_outposts()
-            reports += self._meter()
+            reports += self._meter() + self._nobody_yet()
         return reports
+
+    def _nobody_yet(self) -> list[Report]:
+        """Say once that there is nobody to train with."""
+        if self.stations or not self.seen.is_set() or time.monotonic() - self.lonely < LONELY_SECONDS:
+            if self.stations:
+                self.lonely = time.monotonic()
+            return []
+        self.lonely = math.inf
+        words = "No machine has a free core. Training waits for one."
+        return [Report(-1, events=[Event("nobody", "cluster", words)])]
 
     def _send_outposts(self) -> None:
         """Send one to every machine that has free cores and none yet."""
         wanted = self.crew.settings.execution.workers
         for machine in self.machines:
-            count = min(machine.cores, wanted or machine.cores)
+            count = min(machine.free, wanted or machine.free)
             if count and machine.id not in self.stations and machine.id not in self.unfit:
                 self._send(machine, count)
 
@@ -112,7 +126,7 @@ class RayEngine:
         )
         assert self.cluster is not None
         self.outposts += 1
-        station = Station(machine, order, self.cluster.send, lambda s, kind, what: self.news.put((s, kind, what)))
+        station = Station(machine, order, self.cluster, lambda s, kind, what: self.news.put((s, kind, what)))
         self.stations[machine.id] = station
         refuse = partial(require_alike, here=versions_here())
         station.serve(self.intake, self.publisher, None if machine.is_here else self.screens, refuse)
@@ -125,12 +139,14 @@ class RayEngine:
             self._lose(station, kind, content)
         words = {
             "joined": f"Machine {station.machine.name} takes part with {_workers(station)}.",
+            "slow": f"Machine {station.machine.name} has not begun yet: it waits for cores, or installs packages.",
             "silent": f"Machine {station.machine.name} does not answer. Training goes on without it.",
             "back": f"Machine {station.machine.name} answers again; what it sent meanwhile is not learned from.",
-            "gone": f"Machine {station.machine.name} is lost: {content.rstrip('.')}. What was on its way is dropped.",
-            "unfit": f"Machine {station.machine.name} takes no part: {content.rstrip('.')}.",
+            "gone": f"Machine {station.machine.name} is lost: {_sentence(content)} What was on its way is dropped.",
+            "unfit": f"Machine {station.machine.name} takes no part: {_sentence(content)}",
         }
-        return [Report(-1, events=[Event(kind, name, words[kind])])] if kind in words else []
+        details = getattr(content, "details", "")
+        return [Report(-1, events=[Event(kind, name, words[kind], details)])] if kind in words else []
 
     def _open(self, parcel: Parcel) -> list[Report]:
         for status, carried in zip(parcel.statuses, parcel.carried, strict=False):
@@ -151,20 +167,21 @@ class RayEngine:
             with (self.folder / "logs" / f"{parcel.statuses[0].machine}.txt").open("a", encoding="utf-8") as file:
                 file.write(parcel.log)
 
-    def _lose(self, station: Station, kind: str, why: str) -> None:
+    def _lose(self, station: Station, kind: str, why: Gone) -> None:
         """An outpost has ended; its machine is given another, unless it never can have one or loses too many."""
         machine = station.machine
         self.stations.pop(machine.id, None)
+        self.meters.pop(machine.id, None)
         if kind == "done":
             self.finished += station.statuses
             return
         now = time.monotonic()
         self.deaths[machine.id] = [death for death in self.deaths[machine.id] if now - death < WINDOW] + [now]
         if kind == "unfit" or len(self.deaths[machine.id]) >= self.crew.settings.execution.max_deaths:
-            self.unfit[machine.id] = why
-        possible = [each for each in self.machines if each.id not in self.unfit]
+            self.unfit.add(machine.id)
+        possible = [each for each in self.machines if each.cores and each.id not in self.unfit]
         if not self.stopping.is_set() and self.seen.is_set() and not possible and not self.stations:
-            raise WorkerDied(f"No machine can take part. {machine.name}: {why}")
+            raise WorkerDied(f"No machine can take part. {machine.name}: {why}").with_details(why.details)
 
     def _meter(self) -> list[Report]:
         """How fast each machine is, and what it sends and fetches."""
@@ -172,7 +189,7 @@ class RayEngine:
         if now - self.metered < METER_SECONDS or not any(station.steps for station in self.stations.values()):
             return []
         report, passed, self.metered = Report(-1), now - self.metered, now
-        report.take({"machines/count": float(len(self.stations))})
+        report.take({"machines/count": float(sum(s.is_introduced and not s.is_silent for s in self.stations.values()))})
         for station in self.stations.values():
             new = (station.steps, station.bytes_in, station.bytes_out)
             old = self.meters.get(station.machine.id, (0, 0, 0))
@@ -200,7 +217,10 @@ class RayEngine:
         """End everybody at once."""
         self.stopping.set()
         for station in self.stations.values():
+            station.leaving.set()
             station.stopping.set()
+        for station in self.stations.values():
+            station.join(LEAVE_SECONDS)
         self.home.kill()
         if self.cluster is not None:
             self.cluster.close()
@@ -216,6 +236,10 @@ class RayEngine:
     def carried(self) -> list[Carried]:
         """What the preprocessing of each worker has learned, as it last said."""
         return [self.carried_by_rank.get(rank, []) for rank in range(max(self.carried_by_rank, default=-1) + 1)]
+
+
+def _sentence(why: Any) -> str:
+    return f"{str(why).rstrip('.')}."
 
 
 def _workers(station: Station) -> str:

@@ -1,6 +1,8 @@
 """What workers write on another machine, and what belongs into the run's folder: capsules, games, what they print."""
 
+import fcntl
 import os
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,13 +16,10 @@ MOST_PRINTED = 64 * 1024  # bytes in one parcel; what is more is left out
 MOST_MOMENTS = 32  # of a game in one parcel
 
 
-class Capsules:
-    """Reads capsules of faults where they were written."""
-
-    def of(self, reports: list[Report]) -> dict[str, bytes]:
-        """Those that reports name, by their names."""
-        named = [Path(event.capsule) for report in reports for event in report.events if event.capsule]
-        return {path.name: path.read_bytes() for path in named if path.is_file()}
+def read_capsules(reports: list[Report]) -> dict[str, bytes]:
+    """Capsules of faults that reports name, by their names, where they were written."""
+    named = [Path(event.capsule) for report in reports for event in report.events if event.capsule]
+    return {path.name: path.read_bytes() for path in named if path.is_file()}
 
 
 def place_capsules(folder: Path, capsules: dict[str, bytes], reports: list[Report]) -> None:
@@ -39,30 +38,30 @@ def place_capsules(folder: Path, capsules: dict[str, bytes], reports: list[Repor
 
 
 class Printed:
-    """What this process and its children print from now on, a part at a time."""
+    """What this process and its children print, a part at a time; it is kept in a file without a name."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.read_so_far = 0
+    def __init__(self) -> None:
+        self.file = tempfile.TemporaryFile("w+b", buffering=0)  # noqa: SIM115 (it lives as long as we do)
 
     def begin(self) -> None:
-        """Send what is printed to a file of ours."""
-        file = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
-        os.dup2(file, 1)
-        os.dup2(file, 2)
-        os.close(file)
+        """Send what is printed from now on here."""
+        flags = fcntl.fcntl(self.file, fcntl.F_GETFL)
+        fcntl.fcntl(self.file, fcntl.F_SETFL, flags | os.O_APPEND)
+        os.dup2(self.file.fileno(), 1)
+        os.dup2(self.file.fileno(), 2)
 
     def read(self) -> str:
-        """What was printed since somebody asked."""
-        try:
-            size = self.path.stat().st_size
-            with self.path.open("rb") as file:
-                file.seek(max(self.read_so_far, size - MOST_PRINTED))
-                text = file.read(MOST_PRINTED)
-        except OSError:
+        """What was printed since somebody asked, or the last part of it; then it is forgotten."""
+        if self.file.closed:
             return ""
-        self.read_so_far = size
+        size = os.fstat(self.file.fileno()).st_size
+        text = os.pread(self.file.fileno(), MOST_PRINTED, max(0, size - MOST_PRINTED))
+        os.ftruncate(self.file.fileno(), 0)
         return text.decode(errors="replace")
+
+    def close(self) -> None:
+        """Keep no more; whoever still prints keeps the file alive."""
+        self.file.close()
 
 
 class Relay:

@@ -27,17 +27,18 @@ class Intake:
         self.normalise_steps = normalise_steps
         self.filling = threading.Lock()
 
-    def take(self, parcel: Parcel, stopped: Callable[[], bool], is_late: bool = False) -> None:
-        """Count what was played, and hand over what is to be learned from; what comes too late is only counted."""
-        counters = self.shared.counters
+    def take(self, parcel: Parcel, stopped: Callable[[], bool], oldest: int = 0) -> None:
+        """Count what was played, and hand over what is to be learned from: what weights older than `oldest` have played
+        is only counted."""
+        counters, fresh = self.shared.counters, [each for each in parcel.goods if min(each.versions) >= oldest]
         with self.lock:
             counters[STEPS] += parcel.steps
             counters[SKIPPED] += parcel.skipped
             counters[SKIPPED_IN_A_ROW] += parcel.skipped
-            counters[DROPPED] += parcel.dropped + (len(parcel.goods) if is_late else 0)
+            counters[DROPPED] += parcel.dropped + len(parcel.goods) - len(fresh)
             if parcel.inputs is not None:
                 add_inputs(self.shared, parcel.inputs, self.normalise_steps)
-        for goods in parcel.goods if not is_late else ():
+        for goods in fresh:
             self._hand_over(goods, stopped)
 
     def _hand_over(self, goods: Goods, stopped: Callable[[], bool]) -> None:
@@ -57,9 +58,12 @@ class Intake:
 class Publisher:
     """Puts weights where all machines can fetch them: once for each version, and only if somebody asks."""
 
-    def __init__(self, shared: SharedWeights, put: Callable[[np.ndarray], Any]) -> None:
+    def __init__(
+        self, shared: SharedWeights, lock: AbstractContextManager[Any], put: Callable[[np.ndarray], Any]
+    ) -> None:
         """`put` answers something by which others find what was put."""
         self.shared = shared
+        self.lock = lock
         self.put = put
         self.mutex = threading.Lock()
         self.newest: Offer | None = None
@@ -67,10 +71,13 @@ class Publisher:
     def offer(self, known: Offer | None, watched: tuple[int, ...] = ()) -> Offer:
         """What is to be told to a machine that knows of an earlier offer."""
         with self.mutex:
-            version, ready = self.shared.counter(VERSION), bool(self.shared.counter(READY))
-            if self.newest is None or (self.newest.version, self.newest.ready) != (version, ready):
-                weights = self.shared.weights.to("cpu", copy=True).numpy()
+            with self.lock:  # whoever learns holds it while it changes them
+                version, ready = self.shared.counter(VERSION), bool(self.shared.counter(READY))
+                is_new = self.newest is None or (self.newest.version, self.newest.ready) != (version, ready)
+                weights = self.shared.weights.to("cpu", copy=True).numpy() if is_new else None
+            if weights is not None:
                 self.newest = Offer(version, 0, ready, self.put(weights))
+            assert self.newest is not None
             newest = self.newest
         has_it = known is not None and (known.version, known.ready) == (newest.version, newest.ready)
         return Offer(

@@ -14,14 +14,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-from hogwild.engines.ray.cluster import HEALTH, TOKEN_FILE, import_ray
+from hogwild.engines.ray.cluster import CONNECT_SECONDS, HEALTH, TOKEN_FILE
 from hogwild.errors import UsageError
 from hogwild.signals import Signals
 
 LOOK_SECONDS = 0.2  # between two looks at whether it still runs
 AGAIN_SECONDS = 1.0  # before Ray is started again
+ANSWER_SECONDS = 30.0  # that the first machine has to answer
 END_SECONDS = 10.0  # that Ray has to end in order
 STEADY_SECONDS = 20.0  # what ended sooner did not come up at all
 
@@ -83,6 +85,21 @@ def require_free(host: str, port: int) -> None:
             raise UsageError(f"--host {host} --port {port}: {error.strerror}. Choose another --port.") from None
 
 
+def require_answer(address: str) -> None:
+    """Wait a while for the first machine, which may be starting, too."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        raise UsageError(f"'{address}': an address and a port, as in 10.0.0.5:6379.")
+    end = time.monotonic() + ANSWER_SECONDS
+    while True:
+        try:
+            return socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
+        except OSError as error:
+            if time.monotonic() > end:
+                raise UsageError(f"{address}: nobody answers there: {error.strerror or error}.") from None
+        time.sleep(AGAIN_SECONDS)
+
+
 def forget_killed(address: str) -> None:
     """A first machine that was killed stays on record as running, and Ray would refuse to take its place."""
     record = Path(os.environ.get("RAY_TMPDIR", "/tmp")) / "ray" / "ray_current_cluster"
@@ -93,7 +110,6 @@ def forget_killed(address: str) -> None:
 def keep(command: list[str], token: Path, say: Callable[[str], None], head: str = "") -> int:
     """Run a command until a signal ends it, and again whenever it ends by itself; answers the signal. `head` is the
     address of the cluster's first machine, if it is this one."""
-    import_ray(is_own=False)
     environment = os.environ | {
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN_PATH": str(token),
@@ -132,12 +148,9 @@ def _run(command: list[str], environment: dict[str, str], signals: Signals) -> s
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End Ray with all that it has started."""
-    for number, seconds in ((signal.SIGTERM, END_SECONDS), (signal.SIGKILL, END_SECONDS)):
-        try:
+    """End Ray with all that it has started: in order, and whoever does not by force."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, number)
-            process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            continue
-        except ProcessLookupError:
-            return
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(END_SECONDS)

@@ -18,7 +18,7 @@ import torch
 from hogwild.config.settings import Settings
 from hogwild.engines.crew import Carried, Crew, Onlookers
 from hogwild.engines.processes import ProcessEngine
-from hogwild.engines.ray.forwarding import Capsules, Printed, Relay
+from hogwild.engines.ray.forwarding import Printed, Relay, read_capsules
 from hogwild.engines.ray.parcel import Goods, Offer, Parcel, pack_gradients, pack_rollout
 from hogwild.errors import HogwildError
 from hogwild.exchanges.make import MOST_ROLLOUTS, make_shared
@@ -31,6 +31,7 @@ from hogwild.policies.spec import PolicySpec
 from hogwild.report import Report
 
 PATIENCE = 0.25  # seconds after which an empty parcel is sent, so that those elsewhere know that we live
+LARGEST = 16 * 1024**2  # bytes of rollouts in one parcel, if it holds more than one
 LOOK_SECONDS = 0.001  # between two looks at whether a worker has handed something over
 
 
@@ -61,12 +62,15 @@ class Outpost:
         self.is_sum = settings.objective.reduction == "sum"
         self.takes_rollouts = settings.execution.exchange == "trajectories"
         self.most = len(order.ranks) * settings.execution.slots
-        if not self.takes_rollouts:
-            self.most = min(self.most, max(1, MOST_ROLLOUTS // settings.execution.accumulate))
         self.shared = make_shared(settings, make_policy(order.spec, settings.policy))
         self.shared.gathers = True
         assert isinstance(self.shared.mailbox, Slots)
         self.slots = self.shared.mailbox
+        if self.takes_rollouts:  # parcels that are too large wait for each other on the line
+            weight = sum(block[0].nbytes for block in self.slots.blocks.values())
+            self.most = max(1, min(self.most, LARGEST // weight))
+        else:
+            self.most = max(1, min(self.most, MOST_ROLLOUTS // settings.execution.accumulate))
         self.own_folder = None if order.folder else tempfile.TemporaryDirectory(prefix="hogwild-")
         folder = order.folder or Path(self.own_folder.name)  # type: ignore[union-attr]
         onlookers = order.onlookers.at(folder) if order.onlookers is not None else None
@@ -81,10 +85,8 @@ class Outpost:
             roles=("worker",),
         )
         self.engine = ProcessEngine(crew)
-        is_away = order.folder is None
-        self.relay = Relay(folder / "live") if is_away else None
-        self.capsules = Capsules() if is_away else None
-        self.printed = Printed(folder / "printed.txt") if is_away else None
+        self.relay = Relay(folder / "live") if order.folder is None else None
+        self.printed = Printed()
         self.number = self.step_sent = 0
         self.sent = {SKIPPED: 0, DROPPED: 0}
         self.leaving: list[int] = []  # slots whose content is in the parcel that left last
@@ -112,12 +114,13 @@ class Outpost:
         self._release()
         reports = self.engine.stop() if self.is_running else []
         self.is_running = False
-        return self._pack(reports, (), self.slots.waiting())
+        return self._pack(reports, (), is_last=True)
 
     def close(self) -> None:
         """End all workers at once."""
         self.is_running = False
         self.engine.kill()
+        self.printed.close()
         if self.own_folder is not None:
             self.own_folder.cleanup()
 
@@ -150,10 +153,11 @@ class Outpost:
         parcel.error = (type(error).__name__, str(error), error.details or traceback.format_exc())
         return parcel
 
-    def _pack(self, reports: list[Report], watched: tuple[int, ...], count: int = 0) -> Parcel:
+    def _pack(self, reports: list[Report], watched: tuple[int, ...], is_last: bool = False) -> Parcel:
         self.number += 1
         with self.lock:
-            taken = self.slots.take(count or min(self.slots.waiting(), self.most)) or []
+            waiting = self.slots.waiting()
+            taken = self.slots.take(waiting if is_last else min(waiting, self.most)) or []
             steps, self.step_sent = self.shared.counter(STEPS) - self.step_sent, self.shared.counter(STEPS)
             inputs = self._take_inputs()
         goods, broken = self._goods(taken)
@@ -161,10 +165,10 @@ class Outpost:
         parcel.reports = reports
         parcel.statuses = [replace(status, machine=self.order.machine) for status in self.engine.statuses]
         parcel.carried = self.engine.carried()
-        if self.capsules is not None and self.relay is not None and self.printed is not None:
-            parcel.capsules = self.capsules.of(reports)
+        parcel.log = self.printed.read()
+        if self.relay is not None:
+            parcel.capsules = read_capsules(reports)
             parcel.moments = self.relay.look(watched)
-            parcel.log = self.printed.read()
         return parcel
 
     def _goods(self, taken: list[int]) -> tuple[list[Goods], int]:
@@ -173,7 +177,8 @@ class Outpost:
         self.leaving = taken
         if self.takes_rollouts:
             return [pack_rollout(self.slots, slot, now) for slot in whole], len(taken) - len(whole)
-        goods = [pack_gradients(self.slots, whole, self.is_sum, self.is_half, now)] if whole else []
+        groups = [whole[at : at + self.most] for at in range(0, len(whole), self.most)]
+        goods = [pack_gradients(self.slots, group, self.is_sum, self.is_half, now) for group in groups]
         return goods, len(taken) - len(whole)
 
     def _since(self, counter: int) -> int:

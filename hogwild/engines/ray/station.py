@@ -6,6 +6,7 @@ answer to the one question that is open, and no question is asked twice, so noth
 
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -17,12 +18,18 @@ from hogwild.engines.ray.outpost import Order
 from hogwild.engines.ray.parcel import Offer, Parcel
 
 SILENCE = 3.0  # seconds after which a machine counts as lost, until it answers again
+SLOWER = 3.0  # times as long as the answer before may take: large parcels need their time on a slow line
+SLOW_START = 30.0  # seconds after which it is said that a machine has not begun yet
 LOOK_SECONDS = 0.5  # between two looks at whether there is an answer
 FINISH_SECONDS = 15.0  # that a machine has to end what its workers have begun
 
 
 class Gone(Exception):
     """An outpost has ended, and says why, if it can."""
+
+    def __init__(self, words: str, details: str = "") -> None:
+        super().__init__(words)
+        self.details = details  # for the log
 
 
 class Unfit(Gone):
@@ -63,7 +70,8 @@ class Machine:
 
     id: str  # a machine that comes back has another
     name: str
-    cores: int  # that are free
+    cores: int
+    free: int  # of them
     gpus: int = 0
     is_here: bool = False  # whether the coordinator runs on it, too
 
@@ -71,16 +79,29 @@ class Machine:
 Tell = Callable[["Station", str, Any], None]  # what kind of news, and the news
 
 
+class Sender(Protocol):
+    """Somebody who can make outposts."""
+
+    def missing(self, machine: Machine) -> Answer:
+        """Ask which packages a machine lacks."""
+        ...
+
+    def send(self, machine: Machine, order: Order, missing: list[str]) -> Remote:
+        """Make an outpost there, with these packages."""
+        ...
+
+
 class Station(threading.Thread):
     """Asks one outpost until it is gone or the run ends."""
 
-    def __init__(self, machine: Machine, order: Order, send: Callable[[Machine, Order], Remote], tell: Tell) -> None:
-        """`send` makes an outpost on the machine."""
+    def __init__(self, machine: Machine, order: Order, sender: Sender, tell: Tell) -> None:
         super().__init__(name=f"station {machine.name}", daemon=True)
         self.machine, self.order = machine, order
-        self.send, self.tell = send, tell
+        self.sender, self.tell = sender, tell
         self.stopping = threading.Event()
-        self.is_silent = False
+        self.leaving = threading.Event()  # at once, without asking for the last parcel
+        self.is_silent = self.is_introduced = False
+        self.patience = SILENCE
         self.statuses = [WorkerStatus(rank, machine=machine.name) for rank in order.ranks]
         self.bytes_in = self.bytes_out = self.steps = 0
 
@@ -95,35 +116,41 @@ class Station(threading.Thread):
         """Ask until the end."""
         remote: Remote | None = None
         try:
-            remote = self.send(self.machine, self.order)
+            missing = [] if self.machine.is_here else self._wait(self.sender.missing(self.machine))
+            remote = self.sender.send(self.machine, self.order, missing)
             if words := self.refuse(self._wait(remote.introduce())):
                 raise Unfit(words)
             self._work(remote)
-            self.tell(self, "done", "")
-        except Unfit as why:
-            self.tell(self, "unfit", str(why))
-        except Gone as why:
-            self.tell(self, "done" if self.stopping.is_set() else "gone", str(why))
+            kind, why = "done", Gone("")
+        except Unfit as error:
+            kind, why = "unfit", error
+        except Gone as error:
+            kind, why = "gone", error
         except Exception as error:  # a thread that ends in silence would be a machine that nobody misses
-            self.tell(self, "unfit", repr(error))
-        finally:
-            if remote is not None:
-                remote.kill()
-            for status in self.statuses:
-                status.state = "stopped" if self.stopping.is_set() else "dead"
+            kind, why = "gone", Gone(repr(error), traceback.format_exc())
+        if remote is not None:
+            remote.kill()
+        for status in self.statuses:
+            status.state = "stopped" if self.stopping.is_set() else "dead"
+        self.tell(self, "done" if self.stopping.is_set() else kind, why)
 
     def _work(self, remote: Remote) -> None:
         """Ask for one parcel after the other; the next is filled while the last one is unpacked."""
         asked = self._ask(remote, known := self._offer(None))
+        self.is_introduced = True
         self.tell(self, "joined", "")
-        is_last = False
+        is_last, oldest = False, 0  # oldest version that is still learned from
         while not is_last:
-            parcel = self._wait(asked)
-            was_silent, self.is_silent, is_last = self.is_silent, False, self.stopping.is_set()
+            began, parcel = time.monotonic(), self._wait(asked)
+            if self.is_silent:
+                self.tell(self, "back", "")
+                oldest, self.is_silent = known.version + 1, False
+            self.patience = max(SILENCE, SLOWER * (time.monotonic() - began))
+            is_last = self.stopping.is_set()
             asked = remote.finish() if is_last else self._ask(remote, known := self._offer(known))
-            self._take(parcel, is_late=was_silent)
+            self._take(parcel, oldest)
         if (parcel := asked.wait(FINISH_SECONDS)) is not None:
-            self._take(parcel, is_late=False)
+            self._take(parcel, oldest)
 
     def _ask(self, remote: Remote, offer: Offer) -> Answer:
         if offer.weights is not None:
@@ -136,25 +163,27 @@ class Station(threading.Thread):
 
     def _wait(self, answer: Answer) -> Any:
         """An answer, however long it takes: whoever has it tells if the machine is gone."""
-        began, is_introduced = time.monotonic(), any(status.pid for status in self.statuses)
+        began, is_told = time.monotonic(), False
         while (found := answer.wait(LOOK_SECONDS)) is None:
-            if self.stopping.is_set() and (self.is_silent or not is_introduced):
+            waited = time.monotonic() - began
+            if self.leaving.is_set() or (self.stopping.is_set() and (self.is_silent or not self.is_introduced)):
                 raise Gone("the run ended")
-            if is_introduced and not self.is_silent and time.monotonic() - began > SILENCE:
+            if not self.is_introduced and not is_told and waited > SLOW_START:
+                is_told = True
+                self.tell(self, "slow", "")
+            if self.is_introduced and not self.is_silent and waited > self.patience:
                 self.is_silent = True
                 for status in self.statuses:
                     status.state = "silent"
                 self.tell(self, "silent", "")
         return found
 
-    def _take(self, parcel: Parcel, is_late: bool) -> None:
-        if is_late:
-            self.tell(self, "back", "")
+    def _take(self, parcel: Parcel, oldest: int) -> None:
         self.statuses = parcel.statuses or self.statuses
         self.bytes_in += parcel.bytes
         self.steps += parcel.steps
-        self.intake.take(parcel, self.stopping.is_set, is_late)
+        self.intake.take(parcel, self.leaving.is_set, oldest)
         parcel.goods = []  # they may lie in memory that is needed
         self.tell(self, "parcel", parcel)
         if parcel.error is not None:
-            raise Unfit(parcel.error[1])
+            raise Unfit(*parcel.error[1:])

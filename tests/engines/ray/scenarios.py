@@ -88,14 +88,12 @@ def cut_off(world: World) -> dict[str, Any]:
     second.signal(signal.SIGCONT)
     again = until(lambda: "n2" in training.playing(), 60.0, "n2 again")
     training.grows(2000)
-    numbers = [row["number"] for row in training.events("twice")]
     return {
         "seconds_to_see": seen,
         "speed_meanwhile": meanwhile / before,
         "seconds_to_rejoin": back,
         "seconds_to_see_a_stop": stopped,
         "seconds_to_go_on": again,
-        "twice": numbers,
         "code": training.end(),
     }
 
@@ -143,7 +141,8 @@ def strangers(world: World) -> dict[str, Any]:
     script = f"import ray; ray.init('{HEAD}:{PORT}', log_to_driver=False); print('in')"
     wrong = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 64}
     none = {"RAY_AUTH_MODE": "disabled"}
-    for name, variables in (("wrong token", wrong), ("no token", none)):
+    right = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": os.environ["RAY_AUTH_TOKEN_PATH"]}
+    for name, variables in (("wrong token", wrong), ("no token", none), ("the token", right)):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("RAY_AUTH")} | variables
         done = subprocess.run(
             [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60, check=False
@@ -175,7 +174,12 @@ def by_script(world: World, script: str, stand_ins: dict[str, str], *arguments: 
     home = world.folder / "home"
     home.mkdir()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    environment |= {"PATH": f"{folder}:{environment['PATH']}", "HOME": str(home), "SLURM_JOB_ID": "7"}
+    environment |= {
+        "PATH": f"{folder}:{environment['PATH']}",
+        "HOME": str(home),
+        "SLURM_JOB_ID": "7",
+        "SLURMD_NODENAME": "head",
+    }
     environment |= {"SLURM_JOB_NUM_NODES": "2", "HOGWILD": str(folder / "hogwild")}
     training = [
         "train",

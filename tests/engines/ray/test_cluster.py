@@ -67,7 +67,7 @@ def test_a_slow_line_slows_its_own_machine_only() -> None:
 @pytest.mark.fault(79)
 def test_strangers_are_not_let_in_and_disturb_nobody() -> None:
     found = play("strangers")
-    assert found["let_in"] == {"wrong token": False, "no token": False}
+    assert found["let_in"] == {"wrong token": False, "no token": False, "the token": True}
     assert found["code"] == 130
 
 

@@ -1,6 +1,7 @@
 """The learner's side: nothing is counted or learned from twice, and weights are put out once for each version."""
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,8 +46,9 @@ def test_a_parcel_is_counted_and_handed_over() -> None:
 
 def test_what_comes_too_late_is_counted_and_thrown_away() -> None:
     shared = shared_of()
-    Intake(shared, threading.Lock(), 10).take(Parcel(1, [goods_of(shared, 1.0)], steps=64), lambda: False, is_late=True)
-    assert (shared.counter(STEPS), shared.counter(DROPPED), box_of(shared).waiting()) == (64, 1, 0)
+    old, new = goods_of(shared, 1.0), replace(goods_of(shared, 2.0), versions=(3, 4))
+    Intake(shared, threading.Lock(), 10).take(Parcel(1, [old, new], steps=64), lambda: False, oldest=3)
+    assert (shared.counter(STEPS), shared.counter(DROPPED), box_of(shared).waiting()) == (64, 1, 1)
 
 
 def test_who_waits_for_a_slot_is_let_go_when_the_run_ends() -> None:
@@ -86,7 +88,7 @@ def test_weights_are_put_out_once_for_each_version_and_only_to_whom_they_are_new
         put.append(weights)
         return [weights]
 
-    publisher = Publisher(shared, remember)
+    publisher = Publisher(shared, threading.Lock(), remember)
     first = publisher.offer(None)
     assert first.weights is not None
     assert publisher.offer(None).weights is not None  # to another machine

@@ -4,8 +4,10 @@ import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from hogwild.engines.ray import node
@@ -49,8 +51,12 @@ def test_everything_that_was_started_ends_with_the_signal(tmp_path: Path) -> Non
     )
     threading.Timer(1.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     assert node.keep(command(script), tmp_path / "token", print) == signal.SIGINT
-    status = Path(f"/proc/{child.read_text()}/stat")
-    assert not status.exists() or status.read_text().split()[2] == "Z"
+    end = time.monotonic() + 5.0
+    while psutil.pid_exists(pid := int(child.read_text())) and time.monotonic() < end:
+        if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+            return
+        time.sleep(0.05)
+    assert not psutil.pid_exists(pid)
 
 
 def test_only_a_record_of_the_same_address_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,8 @@
 """The workers of one machine: what they hand over, what they are told, and what becomes of their files."""
 
 import json
+import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,7 +29,7 @@ class Home:
     def __init__(self, env: str, folder: Path, **changes: Any) -> None:
         self.resolved = resolve(layer(env, engine="ray", **{"envs": 2, "rollout_steps": 8, **changes}))
         self.session = Session(self.resolved)
-        self.publisher = Publisher(self.session.shared, lambda weights: [weights])
+        self.publisher = Publisher(self.session.shared, threading.Lock(), lambda weights: [weights])
         self.known: Offer | None = None
         onlookers = Onlookers(folder, 0)
         self.outpost = Outpost(Order(self.resolved.settings, self.resolved.spec, "n1", (3, 7), 0, (), onlookers))
@@ -137,15 +139,23 @@ def test_games_elsewhere_are_seen_in_the_folder_of_the_run(home: Callable[..., H
     assert all(np.isfinite(moment["observation"]).all() for moment in seen)
 
 
-def test_what_is_printed_is_read_once_and_not_without_bound(tmp_path: Path) -> None:
-    path = tmp_path / "printed.txt"
-    printed = Printed(path)
+def test_what_is_printed_is_read_once_and_not_without_bound() -> None:
+    printed = Printed()
     assert printed.read() == ""
-    path.write_text("one\n")
+    os.write(printed.file.fileno(), b"one\n")
     assert printed.read() == "one\n"
     assert printed.read() == ""
-    with path.open("a") as file:
-        file.write("x" * 1_000_000 + "end\n")
+    os.lseek(printed.file.fileno(), 0, os.SEEK_SET)
+    os.write(printed.file.fileno(), b"x" * 1_000_000 + b"end\n")
     text = printed.read()
     assert len(text) <= 64 * 1024
     assert text.endswith("end\n")
+    printed.close()
+    assert printed.read() == ""
+
+
+def test_large_rollouts_leave_one_by_one_and_the_last_gradients_in_parts(home: Callable[..., Home]) -> None:
+    wide = home(exchange="trajectories", envs=2048, rollout_steps=64, slots=4)  # 6 MB each
+    assert wide.outpost.most == 2
+    many = home(exchange="gradients", objective="a3c", accumulate=1000, slots=4)
+    assert many.outpost.most == 1

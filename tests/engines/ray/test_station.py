@@ -1,6 +1,7 @@
 """How one machine is asked: what happens when it is silent, comes back, is gone, or cannot take part."""
 
 import queue
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,16 @@ from hogwild.resolve import layer, resolve
 from hogwild.session import Session
 
 
+class Known:
+    """An answer that is there already."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def wait(self, seconds: float) -> Any:
+        return self.answer
+
+
 class Scripted:
     """A machine that answers what a test tells it to."""
 
@@ -26,8 +37,8 @@ class Scripted:
         self.killed = False
         self.last: Any = Parcel(99)
 
-    def introduce(self) -> "Scripted":
-        return self
+    def introduce(self) -> "Known":
+        return Known({"torch": "2"})
 
     def trade(self, offer: Offer) -> "Scripted":
         self.asked.append(offer)
@@ -54,10 +65,10 @@ class Counting:
     """An intake that only remembers."""
 
     def __init__(self) -> None:
-        self.taken: list[tuple[int, bool]] = []
+        self.taken: list[tuple[int, int]] = []
 
-    def take(self, parcel: Parcel, stopped: Callable[[], bool], is_late: bool = False) -> None:
-        self.taken.append((parcel.number, is_late))
+    def take(self, parcel: Parcel, stopped: Callable[[], bool], oldest: int = 0) -> None:
+        self.taken.append((parcel.number, oldest))
 
 
 class Bench:
@@ -69,12 +80,17 @@ class Bench:
         self.machine, self.intake, self.news = Scripted(), Counting(), list[tuple[str, Any]]()
         order = Order(resolved.settings, resolved.spec, "n1", (0,), 0)
         self.station = Station(
-            Machine("id", "n1", 1), order, lambda *_: self.machine, lambda _, kind, what: self.news.append((kind, what))
+            Machine("id", "n1", 1, 1), order, self, lambda _, kind, what: self.news.append((kind, str(what)))
         )
-        self.publisher = Publisher(session.shared, lambda weights: [weights])
+        self.publisher = Publisher(session.shared, threading.Lock(), lambda weights: [weights])
+
+    def missing(self, machine: Machine) -> Known:
+        return Known([])
+
+    def send(self, machine: Machine, order: Order, missing: list[str]) -> Scripted:
+        return self.machine
 
     def start(self, refusal: str = "") -> None:
-        self.machine.answers.put({"torch": "2"})
         self.station.serve(self.intake, self.publisher, None, lambda _: refusal)  # type: ignore[arg-type]
 
     def parcel(self, number: int) -> Parcel:
@@ -138,7 +154,7 @@ def test_a_silent_machine_is_said_and_what_it_sends_afterwards_is_not_learned_fr
     bench.until("back")
     time.sleep(0.2)
     bench.end()
-    assert bench.intake.taken[:3] == [(1, False), (2, True), (3, False)]
+    assert bench.intake.taken[:3] == [(1, 0), (2, 1), (3, 1)]  # only what newer weights have played counts from now on
     assert bench.kinds() == ["joined", "silent", "back", "done"]
 
 
