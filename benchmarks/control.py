@@ -34,7 +34,7 @@ PARTS: dict[str, dict[str, str]] = {  # what is trained, by the name of its row
         name: f"{name} --backend envpool --steps 1_000_000" for name in ("HalfCheetah-v5", "Hopper-v5", "Walker2d-v5")
     },
     "memory": {
-        f"MemoryS7, {memory}": f"{MAZE} --memory {memory} --until-return 0.96 --steps 1_500_000"
+        f"MemoryS7, {memory}": f"{MAZE} --memory {memory} --workers 1 --until-return 0.96 --steps 1_500_000"
         for memory in ("none", "gru", "lstm")
     },
     "hardcore": {"BipedalWalkerHardcore-v3": "BipedalWalkerHardcore-v3 --backend envpool --minutes 60"},

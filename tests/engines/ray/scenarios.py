@@ -19,8 +19,8 @@ def solved(world: World, *flags: object) -> dict[str, Any]:
     for _ in range(3):
         world.add()
     training = world.train("--seed", 1, *flags)
-    until(lambda: len(training.machines()) == 3, 90.0, f"three machines: {training.tail()}")
-    code = training.wait(200.0)
+    until(lambda: len(training.machines()) == 3, 150.0, f"three machines: {training.tail()}")
+    code = training.wait(300.0)
     text = training.tail()
     return {"code": code, "text": text, "machines": sorted(training.machines()), "steps": training.steps()}
 
@@ -40,7 +40,7 @@ def killed(world: World) -> dict[str, Any]:
     world.start_head()
     first, _, _ = (world.add() for _ in range(3))
     training = world.train(*ENDLESS)
-    until(lambda: training.playing() == {"n1", "n2", "n3"}, 90.0, f"three machines: {training.tail()}")
+    until(lambda: training.playing() == {"n1", "n2", "n3"}, 150.0, f"three machines: {training.tail()}")
     training.grows(2000)
     before = training.speed("n2", 4.0)
     first.kill()
@@ -52,7 +52,7 @@ def killed(world: World) -> dict[str, Any]:
     until(lambda: training.events("died"), 10.0, "the death of the learner")
     training.grows(2000)
     world.add()
-    joined = until(lambda: "n4" in training.playing(), 60.0, "n4")
+    joined = until(lambda: "n4" in training.playing(), 150.0, "n4")
     code = training.end()
     updates, steps = training.status["updates"], training.status["steps"]
     return {
@@ -71,7 +71,7 @@ def cut_off(world: World) -> dict[str, Any]:
     world.start_head()
     first, second = world.add(), world.add()
     training = world.train(*ENDLESS)
-    until(lambda: training.playing() == {"n1", "n2"}, 90.0, f"two machines: {training.tail()}")
+    until(lambda: training.playing() == {"n1", "n2"}, 150.0, f"two machines: {training.tail()}")
     training.grows(2000)
     before = training.speed("n2", 4.0)
     first.cut_off()
@@ -79,14 +79,14 @@ def cut_off(world: World) -> dict[str, Any]:
     meanwhile = training.speed("n2", 8.0)
     time.sleep(max(0.0, 15.0 - seen - 8.0))
     first.heal()
-    back = until(lambda: "n1" in training.playing(), 60.0, "n1 again")
+    back = until(lambda: "n1" in training.playing(), 150.0, "n1 again")
     training.grows(2000)
     second.signal(signal.SIGSTOP)
     stopped = until(lambda: "n2" not in training.playing(), 20.0, "a word about n2")
     time.sleep(30.0 - stopped)
     training.grows(500)
     second.signal(signal.SIGCONT)
-    again = until(lambda: "n2" in training.playing(), 60.0, "n2 again")
+    again = until(lambda: "n2" in training.playing(), 150.0, "n2 again")
     training.grows(2000)
     return {
         "seconds_to_see": seen,
@@ -103,7 +103,7 @@ def head_lost(world: World) -> dict[str, Any]:
     world.start_head()
     node = world.add()
     training = world.train(*ENDLESS)
-    until(lambda: len(list((training.folder / "checkpoints").glob("step-*"))) >= 2, 90.0, training.tail())
+    until(lambda: len(list((training.folder / "checkpoints").glob("step-*"))) >= 2, 150.0, training.tail())
     training.grows(3000)
     world.kill_head()
     training.wait(90.0)
@@ -123,7 +123,7 @@ def slow_line(world: World) -> dict[str, Any]:
     node = world.add()
     world.add()
     training = world.train(*ENDLESS, "--envs", 64)
-    until(lambda: training.playing() == {"n1", "n2"}, 90.0, f"two machines: {training.tail()}")
+    until(lambda: training.playing() == {"n1", "n2"}, 150.0, f"two machines: {training.tail()}")
     node.slow_down("2mbit")
     training.grows(30_000, 120.0)
     speeds = {name: training.speed(name, 6.0) for name in ("n1", "n2")}
@@ -136,7 +136,7 @@ def strangers(world: World) -> dict[str, Any]:
     world.start_head()
     world.add()
     training = world.train(*ENDLESS)
-    until(lambda: training.playing() == {"n1"}, 90.0, f"a machine: {training.tail()}")
+    until(lambda: training.playing() == {"n1"}, 150.0, f"a machine: {training.tail()}")
     answers = {}
     script = f"import ray; ray.init('{HEAD}:{PORT}', log_to_driver=False); print('in')"
     wrong = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 64}
@@ -196,7 +196,7 @@ def by_script(world: World, script: str, stand_ins: dict[str, str], *arguments: 
     log = world.folder / "script.log"
     with log.open("w") as said:
         words = ["bash", f"examples/cluster/{script}", *arguments, *training]
-        code = subprocess.run(words, env=environment, stdout=said, stderr=said, timeout=150, check=False).returncode
+        code = subprocess.run(words, env=environment, stdout=said, stderr=said, timeout=300, check=False).returncode
     text = log.read_text()
 
     def running() -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
+pytestmark = pytest.mark.xdist_group("ray")  # one after the other
 CELLS = [
     ("a3c", "gradients"),
     ("a3c", "trajectories"),

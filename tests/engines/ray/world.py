@@ -32,7 +32,7 @@ def can_be_made() -> bool:
     return bool(needed) and subprocess.run(probe, capture_output=True, check=False).returncode == 0
 
 
-def play(scenario: str, seconds: float = 280.0) -> Any:
+def play(scenario: str, seconds: float = 550.0) -> Any:
     """Play a scenario in a world of its own; answers what it found."""
     words = [*NAMESPACES, "--mount-proc", sys.executable, "-m", "tests.engines.ray.world", scenario]
     done = subprocess.run(words, capture_output=True, text=True, timeout=seconds, check=False)
