@@ -127,7 +127,7 @@ def test_a_closed_terminal_ends_training_in_order_unless_it_was_told_to_stay(noh
     process = subprocess.Popen(
         [sys.executable, "-m", "hogwild", *words, "--quiet", "--log-seconds", "0.2"],
         start_new_session=True,
-        preexec_fn=(lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) if nohup else None,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN if nohup else signal.SIG_DFL),
     )
     run = RunFolder(tmp_path / "run")
     pid_of(run, 0)
