@@ -15,6 +15,7 @@ from gymnasium import spaces
 
 from hogwild.config.settings import Settings
 from hogwild.envs.env_state import Unsavable, save_env
+from hogwild.envs.gymnasium_batch import EXTRAS
 from hogwild.envs.ids import EnvPlan, plan_env
 from hogwild.envs.layout import Layout, read_layout
 from hogwild.envs.make import make_one
@@ -72,7 +73,9 @@ def _failing(what: str, advice: str) -> Iterator[None]:
     except _Wrong:
         raise
     except Exception as error:
-        advice = "install what it needs" if isinstance(error, ImportError) else advice
+        needs = isinstance(error, ImportError | gymnasium.error.DependencyNotInstalled)
+        extra = next((extra for word, extra in EXTRAS.items() if word in str(error).lower()), "")
+        advice = f"pip install 'hogwild[{extra}]'" if needs and extra else "install what it needs" if needs else advice
         raise _Wrong(f"{what}: {type(error).__name__}: {error}", advice) from error
 
 

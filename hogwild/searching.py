@@ -53,7 +53,7 @@ class Search:
             raise UsageError("How long is a trial? Give --minutes or --steps.")
         self.optuna, self.settings, self.folder, self.say = optuna, settings.update(until_return=None), folder, say
         self.given = given or {}
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        optuna.logging.set_verbosity(optuna.logging.ERROR)  # of a trial that Ctrl-C ends it would show a traceback
         folder.mkdir(parents=True, exist_ok=True)
         self.study = optuna.create_study(
             study_name="hogwild",

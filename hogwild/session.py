@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from hogwild.config.settings import of_worker
+from hogwild.config.settings import Settings, of_worker
 from hogwild.engines.crew import Carried, Crew
 from hogwild.engines.engine import Engine
 from hogwild.engines.inline import InlineEngine
@@ -35,6 +35,14 @@ def _ray(crew: Crew) -> Engine:
     from hogwild.engines.ray.engine import RayEngine  # only who asks for it needs it
 
     return RayEngine(crew)
+
+
+def require_engine(settings: Settings) -> None:
+    """Refuse an engine that cannot run here, before anything is made for it."""
+    if settings.execution.engine == "ray":
+        from hogwild.engines.ray.cluster import require_cluster
+
+        require_cluster(settings.execution.address)
 
 
 ENGINES: dict[str, Callable[[Crew], Engine]] = {

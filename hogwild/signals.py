@@ -13,7 +13,8 @@ WATCHED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Signals:
-    """Remembers the first signal; a second one ends everything at once."""
+    """Remembers the first signal; Ctrl-C after it ends everything at once. Who is no person and sends SIGTERM again, as
+    `timeout` does, to a process and to its group, has to wait."""
 
     def __init__(self) -> None:
         self.first = 0
@@ -33,9 +34,9 @@ class Signals:
                 signal.signal(number, handler)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        if self.first:
+        if self.first and number == signal.SIGINT:
             raise KeyboardInterrupt
-        self.first = number
+        self.first = self.first or number
 
 
 def die_with_parent() -> None:

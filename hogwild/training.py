@@ -32,7 +32,7 @@ from hogwild.runs.folder import RunFolder, default_name
 from hogwild.runs.meta import command_line, describe_run, revision
 from hogwild.runs.trackers import Tracking, require_tracker
 from hogwild.runs.writers import RunWriter
-from hogwild.session import Session
+from hogwild.session import Session, require_engine
 from hogwild.signals import Signals
 from hogwild.validate import doubts
 
@@ -267,6 +267,7 @@ def start_training(
     resolved = resolve(settings)
     require_tracker(settings.run.track)
     require_own(settings)
+    require_engine(settings)
     name = settings.run.name or default_name(settings)
     resolved = dataclasses.replace(resolved, settings=resolved.settings.update(name=name))
     folder = RunFolder(Path(settings.run.runs) / name)
@@ -287,6 +288,7 @@ def resume_training(path: Path, display: Display, **changes: Any) -> Outcome:
     folder = RunFolder(path)
     settings = Settings().update(**read_file(folder.config) | changes | {"name": folder.name})
     resolved = resolve(settings)
+    require_engine(settings)
     folder.lock()
     try:
         tidy(folder.checkpoints)

@@ -137,7 +137,8 @@ def _cells(settings: Settings) -> Iterator[str]:
     if objective.objective == "ppo" and execution.exchange == "gradients":
         yield (
             "ppo × gradients: each pass over a rollout needs the update of the one before, and gradients on their way "
-            "are not in the weights yet. Take --exchange weights, or trajectories; or --objective a3c."
+            f"are not in the weights yet. Take --exchange {'' if execution.engine == 'ray' else 'weights, or '}"
+            "trajectories; or --objective a3c."
         )
     if objective.objective == "vtrace" and objective.returns != "gae":
         yield f"--returns {objective.returns}: vtrace has returns of its own; leave it out."

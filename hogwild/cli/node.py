@@ -63,8 +63,9 @@ def main(arguments: list[str]) -> int:
         print("and it is trained on, from this machine, by")
         print("  hogwild train pong --engine ray --address auto", flush=True)
     else:
-        token, command = require_token(), node_command(given.address, host, given.cores)
-        print(f"Joining {given.address}.", flush=True)
-        require_answer(given.address)
+        address = given.address if ":" in given.address else f"{given.address}:{given.port}"
+        token, command = require_token(), node_command(address, host, given.cores)
+        print(f"Joining {address}.", flush=True)
+        require_answer(address)
     head = f"{host}:{given.port}" if given.head else ""
     return 128 + keep(command, token, lambda words: print(words, flush=True), head)

@@ -235,7 +235,10 @@ class GymnasiumBatch(EnvBatch):
 MOST_LOST = 20  # episodes in a row
 SEED_STEPS = 200  # after which the next episode begins with a seed: taking one costs more than a short episode
 NO_NUMBER = "numbers that are infinite or none (NaN)"
-EXTRAS = {"box2d": "box2d", "mujoco": "mujoco", "imageio": "mujoco", "pygame": "render"}  # words in complaints
+EXTRAS = {  # by words in complaints
+    **{"box2d": "box2d", "mujoco": "mujoco", "imageio": "mujoco", "pygame": "render"},
+    **{"minigrid": "minigrid", "ale_py": "atari"},
+}
 WHERE = {
     "be made": "could not be made",
     "be drawn": "could not be drawn",

@@ -31,6 +31,8 @@ HEALTH = {
     "health_check_failure_threshold": 3,
 }
 OWN = HEALTH | {"worker_niceness": 0}  # workers are what a Ray of our own is there for
+ADVICE = "Start one with `hogwild node --head`, or leave --address out."
+RECORD = Path(os.environ.get("RAY_TMPDIR", "/tmp")) / "ray" / "ray_current_cluster"  # of the Ray on this machine
 CONNECT_SECONDS = 5.0
 TOKEN_FILE = Path.home() / ".ray" / "auth_token"
 OBJECT_STORE = 512 * 1024**2  # bytes, of a Ray of our own: a few parcels and versions of weights
@@ -50,8 +52,24 @@ def import_ray(is_own: bool) -> Any:
     try:
         import ray
     except ImportError:
-        raise UsageError("--engine ray: Ray is not installed. pip install 'hogwild[ray]'") from None
+        raise UsageError("Ray is not installed: pip install 'hogwild[ray]'") from None
     return ray
+
+
+def require_cluster(address: str) -> None:
+    """Refuse a cluster that cannot be there, before anything is made for a training on it."""
+    address = address or os.environ.get("RAY_ADDRESS", "")
+    import_ray(is_own=not address)
+    host, _, port = address.rpartition(":")
+    if address == "auto" and not RECORD.exists():
+        raise UsageError(f"--address auto: no Ray runs on this machine. {ADVICE}")
+    if host and port.isdigit():  # Ray itself would try for minutes
+        try:
+            socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
+        except OSError as error:
+            raise UsageError(
+                f"--address {address}: no Ray answers there: {error.strerror or error}. {ADVICE}"
+            ) from None
 
 
 class Cluster:
@@ -69,14 +87,6 @@ class Cluster:
         self.here = self.ray.get_runtime_context().get_node_id()
 
     def _join(self, address: str, own_modules: list[str]) -> None:
-        nobody = f"--address {address}: no Ray answers there"
-        advice = "Start one with `hogwild node --head`, or leave --address out."
-        host, _, port = address.rpartition(":")
-        if host and port.isdigit():  # Ray itself would try for minutes
-            try:
-                socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
-            except OSError as error:
-                raise UsageError(f"{nobody}: {error.strerror or error}. {advice}") from None
         try:
             self.ray.init(
                 address,
@@ -86,7 +96,8 @@ class Cluster:
                 runtime_env={"py_modules": modules_to_send(own_modules)},
             )
         except (ConnectionError, RuntimeError, ValueError, self.ray.exceptions.RaySystemError) as error:
-            raise UsageError(f"{nobody}: {str(error).strip().splitlines()[0]} {advice}") from error
+            words = str(error).strip().splitlines()[0].rstrip(".")
+            raise UsageError(f"--address {address}: no Ray answers there: {words}. {ADVICE}") from error
 
     def _start(self) -> None:
         self.folder = tempfile.mkdtemp(prefix="hogwild-", dir="/tmp")  # names of sockets must be short

@@ -138,7 +138,7 @@ class RayEngine:
         if kind in ("gone", "unfit", "done"):
             self._lose(station, kind, content)
         words = {
-            "joined": f"Machine {station.machine.name} takes part with {_workers(station)}.",
+            "joined": f"Machine {station.machine.name} takes part with {self._workers(station)}.",
             "slow": f"Machine {station.machine.name} has not begun yet: it waits for cores, or installs packages.",
             "silent": f"Machine {station.machine.name} does not answer. Training goes on without it.",
             "back": f"Machine {station.machine.name} answers again; what it sent meanwhile is not learned from.",
@@ -147,6 +147,11 @@ class RayEngine:
         }
         details = getattr(content, "details", "")
         return [Report(-1, events=[Event(kind, name, words[kind], details)])] if kind in words else []
+
+    def _workers(self, station: Station) -> str:
+        count, wanted = len(station.order.ranks), self.crew.settings.execution.workers
+        words = f"{count} worker{'s' * (count > 1)}"
+        return words if count >= wanted else f"{words}, since it has no more free cores ({wanted} were asked for)"
 
     def _open(self, parcel: Parcel) -> list[Report]:
         for status, carried in zip(parcel.statuses, parcel.carried, strict=False):
@@ -240,8 +245,3 @@ class RayEngine:
 
 def _sentence(why: Any) -> str:
     return f"{str(why).rstrip('.')}."
-
-
-def _workers(station: Station) -> str:
-    count = len(station.order.ranks)
-    return f"{count} worker{'s' * (count > 1)}"

@@ -4,6 +4,7 @@ A machine that was cut off is given up by the others, and its Ray ends by itself
 start it anew, or it would be missing for good.
 """
 
+import errno
 import json
 import os
 import secrets
@@ -17,7 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from hogwild.engines.ray.cluster import CONNECT_SECONDS, HEALTH, TOKEN_FILE
+from hogwild.engines.ray.cluster import CONNECT_SECONDS, HEALTH, RECORD, TOKEN_FILE
 from hogwild.errors import UsageError
 from hogwild.signals import Signals
 
@@ -82,7 +83,11 @@ def require_free(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except OSError as error:
-            raise UsageError(f"--host {host} --port {port}: {error.strerror}. Choose another --port.") from None
+            if error.errno == errno.EADDRINUSE:
+                words = f"--port {port}: it is taken, perhaps by a cluster that runs already. Choose another --port."
+            else:
+                words = f"--host {host}: {error.strerror}. It has to be an address of this machine."
+            raise UsageError(words) from None
 
 
 def require_answer(address: str) -> None:
@@ -95,16 +100,15 @@ def require_answer(address: str) -> None:
         try:
             return socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
         except OSError as error:
-            if time.monotonic() > end:
+            if time.monotonic() > end or isinstance(error, socket.gaierror):
                 raise UsageError(f"{address}: nobody answers there: {error.strerror or error}.") from None
         time.sleep(AGAIN_SECONDS)
 
 
 def forget_killed(address: str) -> None:
     """A first machine that was killed stays on record as running, and Ray would refuse to take its place."""
-    record = Path(os.environ.get("RAY_TMPDIR", "/tmp")) / "ray" / "ray_current_cluster"
-    if record.exists() and record.read_text(encoding="utf-8").strip() == address:
-        record.unlink()
+    if RECORD.exists() and RECORD.read_text(encoding="utf-8").strip() == address:
+        RECORD.unlink()
 
 
 def keep(command: list[str], token: Path, say: Callable[[str], None], head: str = "") -> int:
@@ -121,7 +125,7 @@ def keep(command: list[str], token: Path, say: Callable[[str], None], head: str 
             began = time.monotonic()
             if head:
                 forget_killed(head)
-            last = _run(command, environment, signals)
+            last = _run(command, environment, signals, say)
             has_worked |= time.monotonic() - began > STEADY_SECONDS
             if not has_worked and not signals.first:
                 raise UsageError(f"Ray did not come up: {last}")
@@ -132,7 +136,7 @@ def keep(command: list[str], token: Path, say: Callable[[str], None], head: str 
     return signals.first
 
 
-def _run(command: list[str], environment: dict[str, str], signals: Signals) -> str:
+def _run(command: list[str], environment: dict[str, str], signals: Signals, say: Callable[[str], None]) -> str:
     """Run a command until it ends or is to be ended; answers the last line that it said."""
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(
@@ -141,6 +145,7 @@ def _run(command: list[str], environment: dict[str, str], signals: Signals) -> s
         while process.poll() is None and not signals.first:
             time.sleep(LOOK_SECONDS)
         if process.poll() is None:
+            say("Ray ends, which takes some seconds.")
             _end(process)
         said.seek(0)
         lines = [line.strip() for line in said if line.strip()]

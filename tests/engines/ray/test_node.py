@@ -60,8 +60,8 @@ def test_everything_that_was_started_ends_with_the_signal(tmp_path: Path) -> Non
 
 
 def test_only_a_record_of_the_same_address_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
     record = tmp_path / "ray" / "ray_current_cluster"
+    monkeypatch.setattr(node, "RECORD", record)
     node.forget_killed("10.0.0.1:6379")  # there is none
     record.parent.mkdir()
     record.write_text("10.0.0.2:6379")
