@@ -21,6 +21,7 @@ from hogwild.exchanges.make import make_shared
 from hogwild.exchanges.shared import DISCARDED, DROPPED, SKIPPED, STEPS, STOP, VERSION
 from hogwild.faults.keeper import Keeper
 from hogwild.onlookers import Onlookers
+from hogwild.own import require_own
 from hogwild.policies.flat import FlatLayout
 from hogwild.policies.make import make_policy
 from hogwild.resolve import Resolved
@@ -37,8 +38,9 @@ def _ray(crew: Crew) -> Engine:
     return RayEngine(crew)
 
 
-def require_engine(settings: Settings) -> None:
-    """Refuse an engine that cannot run here, before anything is made for it."""
+def require_parts(settings: Settings) -> None:
+    """Refuse parts of your own that are not there, and an engine that cannot run here, before anything is made."""
+    require_own(settings)
     if settings.execution.engine == "ray":
         from hogwild.engines.ray.cluster import require_cluster
 

@@ -22,7 +22,6 @@ from hogwild.errors import HogwildError, RunFolderError
 from hogwild.faults.guard import Guard
 from hogwild.hooks import Caller
 from hogwild.live.weights import WeightsOutbox
-from hogwild.own import require_own
 from hogwild.progress import Progress
 from hogwild.report import Report
 from hogwild.resolve import Resolved, read_file, resolve
@@ -32,7 +31,7 @@ from hogwild.runs.folder import RunFolder, default_name
 from hogwild.runs.meta import command_line, describe_run, revision
 from hogwild.runs.trackers import Tracking, require_tracker
 from hogwild.runs.writers import RunWriter
-from hogwild.session import Session, require_engine
+from hogwild.session import Session, require_parts
 from hogwild.signals import Signals
 from hogwild.validate import doubts
 
@@ -266,8 +265,7 @@ def start_training(
     """Train in a new run folder."""
     resolved = resolve(settings)
     require_tracker(settings.run.track)
-    require_own(settings)
-    require_engine(settings)
+    require_parts(settings)
     name = settings.run.name or default_name(settings)
     resolved = dataclasses.replace(resolved, settings=resolved.settings.update(name=name))
     folder = RunFolder(Path(settings.run.runs) / name)
@@ -288,7 +286,7 @@ def resume_training(path: Path, display: Display, **changes: Any) -> Outcome:
     folder = RunFolder(path)
     settings = Settings().update(**read_file(folder.config) | changes | {"name": folder.name})
     resolved = resolve(settings)
-    require_engine(settings)
+    require_parts(settings)
     folder.lock()
     try:
         tidy(folder.checkpoints)

@@ -89,11 +89,8 @@ class Worker:
     def faults_of_environments(self) -> list[Event]:
         """What environments did wrong since somebody asked."""
         faults, self.actor.faults = self.actor.faults, []
-        who = f"worker {self.rank}"
-        return [
-            (outside_space if fault.is_harmless else episode_lost)(who, fault.what, fault.details, fault.capsule)
-            for fault in faults
-        ]
+        tells = [(outside_space if fault.is_harmless else episode_lost, fault) for fault in faults]
+        return [tell(f"worker {self.rank}", fault.what, fault.details, fault.capsule) for tell, fault in tells]
 
     def sum_inputs(self, rollout: Rollout, steps: int) -> InputSums:
         """What there is to normalise in a rollout that was just played; `steps` are to be counted."""

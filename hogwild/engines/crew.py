@@ -22,10 +22,6 @@ Carried = list[dict[str, float]]
 class Onlookers(Protocol):
     """Whoever looks on while a run trains."""
 
-    def at(self, folder: Path) -> "Onlookers":
-        """The same with another folder, on a machine that cannot reach that of the run."""
-        ...
-
     def join(self, participant: Worker | Server) -> None:
         """Look on at one of those who take part, before it begins."""
         ...
@@ -57,8 +53,7 @@ class Crew:
         """Everybody, the workers first."""
         role = SERVERS[self.settings.execution.exchange]
         servers = [WorkerStatus(self.workers, role=role)] if role and "server" in self.roles else []
-        places = range(self.workers) if "worker" in self.roles else []
-        return [WorkerStatus(self.rank_of(place)) for place in places] + servers
+        return [WorkerStatus(self.rank_of(p)) for p in range(self.workers) if "worker" in self.roles] + servers
 
     def rank_of(self, place: int) -> int:
         """Which of all workers of the run the one in a place of this crew is."""
@@ -81,8 +76,7 @@ class Crew:
 
     def lock(self, rank: int, inner: AbstractContextManager[Any] | None = None) -> Lock:
         """The handle of one participant to the lock that all share."""
-        tape = Tape(self.tape / f"{rank}.jsonl", rank, self.shared) if self.tape else None
-        return Lock(inner, tape)
+        return Lock(inner, Tape(self.tape / f"{rank}.jsonl", rank, self.shared) if self.tape else None)
 
     def link(self, place: int, inner: AbstractContextManager[Any] | None = None) -> Link:
         """The link of one worker."""
@@ -102,5 +96,4 @@ class Crew:
 
     def played_enough(self) -> bool:
         """Whether workers have nothing more to do."""
-        limit = self.settings.run.steps
-        return self.told_to_stop() or bool(limit and self.shared.counter(STEPS) >= limit)
+        return self.told_to_stop() or 0 < self.settings.run.steps <= self.shared.counter(STEPS)

@@ -22,10 +22,7 @@ class WorkerStatus:
 class Engine(Protocol):
     """Starts, watches and stops workers."""
 
-    @property
-    def statuses(self) -> list[WorkerStatus]:
-        """Everybody, the workers first."""
-        ...
+    statuses: list[WorkerStatus]
 
     def start(self) -> None:
         """Start all workers; returns before they are ready."""

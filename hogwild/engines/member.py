@@ -23,9 +23,9 @@ DESCRIPTORS = 0.8  # of what a process may have open
 class Member:
     """A worker, or one who serves all workers."""
 
-    def __init__(self, crew: Crew, place: int, status: WorkerStatus, lock: FileLock) -> None:
+    def __init__(self, crew: Crew, number: int, status: WorkerStatus, lock: FileLock) -> None:
         self.crew = crew
-        self.place = place  # in this crew
+        self.place = number if status.role == "worker" else crew.workers  # in this crew, those who serve last
         self.status = status
         self.lock = lock
         self.process: multiprocessing.process.BaseProcess | None = None

@@ -38,8 +38,7 @@ class ProcessEngine:
         self.crew.shared.share()
         self.crew.pulse.share()
         self.lock = FileLock()
-        first = 0 if "worker" in self.crew.roles else self.crew.workers
-        self.members = [Member(self.crew, place, s, self.lock) for place, s in enumerate(self.statuses, start=first)]
+        self.members = [Member(self.crew, number, s, self.lock) for number, s in enumerate(self.statuses)]
         self.supervisor = Supervisor(self.crew, self.members)
         for member in self.members:
             member.start()

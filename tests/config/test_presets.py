@@ -20,6 +20,7 @@ FAMILIES = {
     "halfcheetah-ppo",
     "minigrid",
     "threads",
+    "ray",
     "vectors-threads",
     "a3c-trajectories",
     "ppo-trajectories",

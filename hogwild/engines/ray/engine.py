@@ -8,7 +8,7 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from hogwild.engines.crew import Carried, Crew
 from hogwild.engines.engine import WorkerStatus
@@ -17,7 +17,7 @@ from hogwild.engines.processes import ProcessEngine
 from hogwild.engines.ray.cluster import Cluster
 from hogwild.engines.ray.forwarding import Screens, place_capsules
 from hogwild.engines.ray.intake import Intake, Publisher
-from hogwild.engines.ray.outpost import Order
+from hogwild.engines.ray.outpost import Movable, Order
 from hogwild.engines.ray.parcel import Parcel
 from hogwild.engines.ray.station import FINISH_SECONDS, Gone, Machine, Station
 from hogwild.engines.ray.travelling import modules_of, require_alike, versions_here
@@ -38,6 +38,7 @@ class RayEngine:
     def __init__(self, crew: Crew) -> None:
         self.crew = crew
         self.home = ProcessEngine(replace(crew, settings=pooled(crew.settings), roles=("server",)))
+        self.statuses = self.home.statuses
         self.folder = crew.keeper.folder if crew.keeper is not None else None
         self.screens = Screens(self.folder / "live", crew.shared.spec) if self.folder is not None else None
         self.cluster: Cluster | None = None
@@ -54,8 +55,7 @@ class RayEngine:
         self.carried_by_rank: dict[int, Carried] = dict(enumerate(crew.carried))
         self.metered, self.meters = time.monotonic(), dict[str, tuple[int, int, int]]()
 
-    @property
-    def statuses(self) -> list[WorkerStatus]:
+    def _everybody(self) -> list[WorkerStatus]:
         """Everybody, wherever they are."""
         workers = [status for station in self.stations.values() for status in station.statuses] + self.finished
         return sorted(workers, key=lambda status: status.rank) + self.home.statuses
@@ -91,6 +91,7 @@ class RayEngine:
         if not self.stopping.is_set():
             self._send_outposts()
             reports += self._meter() + self._nobody_yet()
+        self.statuses = self._everybody()
         return reports
 
     def _nobody_yet(self) -> list[Report]:
@@ -121,7 +122,7 @@ class RayEngine:
             ranks,
             self.crew.incarnation + 1_000 * self.outposts,
             tuple(self.carried_by_rank.get(rank, []) for rank in ranks),
-            self.crew.onlookers,
+            cast(Movable | None, self.crew.onlookers),
             self.folder if machine.is_here else None,
         )
         assert self.cluster is not None
@@ -215,6 +216,7 @@ class RayEngine:
         while self.stations and time.monotonic() < end:
             reports += self.poll(0.1)
         reports += self.home.stop()
+        self.statuses = self._everybody()
         self.kill()
         return reports
 

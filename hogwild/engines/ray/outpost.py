@@ -10,7 +10,7 @@ import traceback
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -35,6 +35,14 @@ LARGEST = 16 * 1024**2  # bytes of rollouts in one parcel, if it holds more than
 LOOK_SECONDS = 0.001  # between two looks at whether a worker has handed something over
 
 
+class Movable(Onlookers, Protocol):
+    """Onlookers who can look on elsewhere."""
+
+    def at(self, folder: Path) -> Onlookers:
+        """The same with another folder, on a machine that cannot reach that of the run."""
+        ...
+
+
 @dataclass(frozen=True)
 class Order:
     """What an outpost is to do."""
@@ -45,7 +53,7 @@ class Order:
     ranks: tuple[int, ...]  # of its workers among all
     incarnation: int  # another for every outpost that has these workers, so that they play other games
     carried: tuple[Carried, ...] = ()
-    onlookers: Onlookers | None = None
+    onlookers: Movable | None = None
     folder: Path | None = None  # of the run, if it can be reached from there
 
 

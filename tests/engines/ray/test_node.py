@@ -35,7 +35,8 @@ def test_what_ends_is_started_again_until_a_signal_comes(tmp_path: Path) -> None
     assert node.keep(command(script), tmp_path / "token", said.append) == signal.SIGTERM
     assert signal.getsignal(signal.SIGTERM) is before
     assert len(count.read_text()) >= 2
-    assert said == ["Ray has ended (given up); it is started again."]  # once, not every time
+    assert said[:1] == ["Ray has ended (given up); it is started again."]
+    assert len(said) <= 2  # it is not said every time; the last may be that Ray ends
 
 
 def test_what_never_comes_up_is_said_with_its_last_words(tmp_path: Path) -> None:
