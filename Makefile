@@ -15,7 +15,8 @@ train: $(VENV)/.package        ## train an agent: make train ENV=pong ARGS="--mi
 	$(BIN)/hogwild train $(ENV) $(ARGS)
 
 test: check browser            ## formatter, linter, strict types, all tests
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 -m "not cluster"
+	$(BIN)/python -m pytest -m cluster
 
 dashboard: $(VENV)/.package    ## all runs in the browser
 	$(BIN)/hogwild dashboard $(ARGS)

@@ -18,8 +18,8 @@ def solved(world: World, *flags: object) -> dict[str, Any]:
     world.start_head()
     for _ in range(3):
         world.add()
+    until(lambda: world.joined() == 3, 100.0, "three machines")
     training = world.train("--seed", 1, *flags)
-    until(lambda: len(training.machines()) == 3, 150.0, f"three machines: {training.tail()}")
     code = training.wait(300.0)
     text = training.tail()
     return {"code": code, "text": text, "machines": sorted(training.machines()), "steps": training.steps()}

@@ -11,8 +11,7 @@ from tests.engines.ray.world import can_be_made, play
 
 WORLD = can_be_made()
 needs_world = pytest.mark.skipif(not WORLD, reason="no namespaces here: unshare or ip is missing or not allowed")
-# One after the other: each is a few machines on two cores.
-pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("ray")]
+pytestmark = [pytest.mark.timeout(600), pytest.mark.cluster]
 
 
 def test_ci_has_namespaces() -> None:

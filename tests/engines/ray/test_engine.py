@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-pytestmark = pytest.mark.xdist_group("ray")  # one after the other
+pytestmark = pytest.mark.cluster
 CELLS = [
     ("a3c", "gradients"),
     ("a3c", "trajectories"),

@@ -143,6 +143,11 @@ class World:
         self.nodes.append(Node(len(self.nodes) + 1, command or join))
         return self.nodes[-1]
 
+    def joined(self) -> int:
+        """How many other machines are connected to the first."""
+        lines = psutil.net_connections("tcp")
+        return len({line.raddr.ip for line in lines if line.laddr.port == PORT and line.raddr} - {HEAD})
+
     def enter(self, node: Node) -> str:
         """The beginning of a command that runs on another machine."""
         until(lambda: psutil.Process(node.process.pid).children(), 10.0, node.name)
