@@ -19,7 +19,7 @@ def solved(world: World, *flags: object) -> dict[str, Any]:
     for _ in range(3):
         world.add()
     until(lambda: world.joined() == 3, 100.0, "three machines")
-    training = world.train("--seed", 1, *flags)
+    training = world.train("--seed", 1, "--until-return", 475, "--steps", 1_000_000, *flags)
     code = training.wait(300.0)
     text = training.tail()
     return {"code": code, "text": text, "machines": sorted(training.machines()), "steps": training.steps()}
@@ -27,12 +27,12 @@ def solved(world: World, *flags: object) -> dict[str, Any]:
 
 def solved_by_trajectories(world: World) -> dict[str, Any]:
     """What was played travels."""
-    return solved(world, "--exchange", "trajectories")
+    return solved(world, "--exchange", "trajectories", "--objective", "ppo")
 
 
 def solved_by_gradients(world: World) -> dict[str, Any]:
     """Gradients travel, in half their bytes."""
-    return solved(world, "--exchange", "gradients", "--compress", "bfloat16")
+    return solved(world, "--exchange", "gradients", "--compress", "bfloat16", "--learning-rate", "1.5e-3")
 
 
 def killed(world: World) -> dict[str, Any]:
