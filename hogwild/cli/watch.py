@@ -90,7 +90,7 @@ class Show:
         self.ranks = [worker["rank"] for worker in at_work] or list(planned)  # with gaps where machines were lost
         wrong = [rank for rank in given.worker if rank not in self.ranks]
         if wrong:
-            raise UsageError(f"--worker {wrong[0]}: the run has workers {', '.join(map(str, self.ranks))}.")
+            raise UsageError(f"--worker {wrong[0]}: the run has workers {self.ranks[0]} to {self.ranks[-1]}.")
         if given.worker and not folder.is_live():
             raise UsageError(f"Run '{folder.path}' is not training now; --spectator plays with its last weights.")
         self.speed, self.paused, self.over, self.trouble = 2, False, False, ""
