@@ -135,7 +135,7 @@ GROUPS: dict[str, list[Row]] = {
         Row(74, "an hour of training", "memory, files and shared memory stay flat"),
     ],
     "Several machines": [
-        Row(75, "a machine is killed", "seen within a second; the others go on at their speed"),
+        Row(75, "a machine is killed", "seen at once, by its broken connection; the others go on at their speed"),
         Row(
             76,
             "a machine vanishes without a word",
