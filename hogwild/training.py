@@ -178,11 +178,12 @@ class Training:
         self.diary.warn(self.tracking.log(row))
         return row
 
-    def _write_status(self, state: str) -> None:
+    def _write_status(self, state: str, reason: str = "") -> None:
         progress = self.progress
         self.folder.write_status(
             {
                 "state": state,
+                "reason": reason,
                 "pid": os.getpid(),
                 "env": self.settings.env,
                 "steps": progress.steps,
@@ -223,7 +224,7 @@ class Training:
             self._write_row(writer)
         path = self._save()
         writer.close()
-        self._write_status("finished" if not self.signals.first else "interrupted")
+        self._write_status("finished" if not self.signals.first else "interrupted", reason)
         self.folder.note(reason)
         outcome = self._outcome(reason, path)
         self.display.end(outcome)
@@ -234,7 +235,7 @@ class Training:
         self.engine.kill()
         self.progress.steps, self.progress.updates = self.session.counts()
         is_new = self.resumed_at is None or self.progress.steps > self.resumed_at  # else all of it is saved already
-        attempts: list[Callable[[], object]] = [writer.close, lambda: self._write_status("failed")]
+        attempts: list[Callable[[], object]] = [writer.close, lambda: self._write_status("failed", str(error))]
         attempts += [lambda: self.diary.log(error), *([self._save] if is_new else [])]
         for attempt in reversed(attempts):
             try:
@@ -245,15 +246,8 @@ class Training:
     def _outcome(self, reason: str, checkpoint: Path | None) -> Outcome:
         progress = self.progress
         mean = progress.return_mean if progress.recent else None
-        return Outcome(
-            self.folder.path,
-            reason,
-            self.signals.first,
-            progress.steps,
-            progress.seconds,
-            mean,
-            checkpoint,
-        )
+        first, seconds = self.signals.first, progress.seconds
+        return Outcome(self.folder.path, reason, first, progress.steps, seconds, mean, checkpoint)
 
 
 def start_training(

@@ -31,13 +31,18 @@ def examine_run(given: Doctor) -> int:
     """Say what looks wrong with a run."""
     from hogwild.doctor import RULES, examine
     from hogwild.rounds import read_patient
-    from hogwild.runs.find import find_run
+    from hogwild.runs.find import find_run, summarise
 
-    patient = read_patient(find_run(given.run, given.runs))
+    folder = find_run(given.run, given.runs)
+    patient = read_patient(folder)
     findings = examine(patient)
     if given.json:
         print(json.dumps([dataclasses.asdict(finding) for finding in findings]))
         return 0
+    end = summarise(folder)
+    if end["state"] in ("failed", "died"):
+        print(f"The run {end['state']}: {end['reason'].splitlines()[0]}")
+        print(f"  {folder.log} has the details; hogwild resume {folder.path} goes on from its newest checkpoint")
     for finding in findings:
         print(f"{finding.rule}: since step {finding.step:,}, {finding.what}.")
         print(f"  try {finding.advice}")

@@ -63,6 +63,8 @@ def print_run(content: dict[str, Any]) -> None:
     summary, meta, settings = content["summary"], content["meta"], content["settings"]
     environment = meta.get("environment", {})
     print(f"run          {content['path']}  ({summary['state']})")
+    if summary["reason"]:
+        print(f"ended        {summary['reason'].splitlines()[0]}")
     print(f"command      {meta.get('command', '?')}")
     print(f"environment  {environment.get('id', summary['env'])}")
     if environment.get("protocol"):
@@ -83,10 +85,11 @@ def print_run(content: dict[str, Any]) -> None:
     differing = [f"{k}={_value(v)}" for k, v in changed.items() if v != plain[k] and k not in ("env", "name", "runs")]
     print(f"settings     {', '.join(differing) or 'plain defaults'}")
     print(f"checkpoints  {', '.join(_mark(n, content) for n in content['checkpoints']) or 'none'}")
+    width = max(map(len, content["metrics"]), default=0)
     for name, value in content["metrics"].items():
         metric = metric_of(name)
-        unit = metric.unit if metric is not None else ""
-        print(f"  {name:<26} {_number(value):>14} {unit}")
+        unit = metric.unit if metric is not None and metric.unit != "1" else ""
+        print(f"  {name:<{width}} {_number(value):>14} {unit}".rstrip())
 
 
 def _number(value: float) -> str:

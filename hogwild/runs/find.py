@@ -68,6 +68,7 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
         "name": folder.name,
         "env": status.get("env") or (made_in.get("id", "") if isinstance(made_in, dict) else ""),
         "state": state,
+        "reason": str(status.get("reason") or "") or ("its process ended without a word" if state == "died" else ""),
         "steps": status.get("steps", 0),
         "minutes": round(status.get("seconds", 0.0) / 60, 2),
         "return_mean": status.get("return_mean"),

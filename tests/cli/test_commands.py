@@ -256,11 +256,27 @@ def test_an_empty_list_says_so(here: Callable[..., Ended], tmp_path: Path, flags
 
 def test_show_tells_how_a_run_was_made_and_where_it_stands(here: Callable[..., Ended], tiny: Path) -> None:
     out = here("show", "tiny", "--runs", str(tiny.parent)).out
-    for words in ("(finished)", "hogwild train CartPole-v1", "steps        2,688", "steps=2600", "engine=inline"):
+    for words in (
+        "(finished)",
+        "ended        limit of 2,600 steps reached",
+        "hogwild train CartPole-v1",
+        "steps        2,688",
+        "steps=2600",
+        "engine=inline",
+    ):
         assert words in out.replace("__main__.py", "hogwild"), words
     assert "step-000000002688 (best)" in out
     assert "policy/entropy" in out
     assert "nats" in out
+
+
+@pytest.mark.parametrize("state", ["failed", "training"])
+def test_show_and_doctor_say_why_a_run_came_to_nothing(here: Callable[..., Ended], tiny: Path, state: str) -> None:
+    words = {"failed": "The disk is full.", "training": ""}[state]
+    RunFolder(tiny).write_status(json.loads((tiny / "status.json").read_text()) | {"state": state, "reason": words})
+    why = words or "its process ended without a word"
+    assert f"ended        {why}" in here("show", str(tiny)).out
+    assert f"{'failed' if words else 'died'}: {why}" in here("doctor", str(tiny)).out
 
 
 def test_show_prints_everything_as_json(here: Callable[..., Ended], tiny: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_run_learns_while_its_workers_are_killed(tmp_path: Path) -> None:
 
     run = train_disturbed(disturb, tmp_path, env="CartPole-v1", workers=2, until_return=400.0, minutes=3, max_deaths=99)
     assert {event["kind"] for event in events(run)} == {"died"}
-    assert run.status["return_mean"] >= 400
+    assert run.status["reason"].startswith("solved")  # games that end while it stops may lower the mean again
     steps = [row["progress/steps"] for row in run.metrics()]
     assert steps == sorted(steps)
 

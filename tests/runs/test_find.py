@@ -86,12 +86,14 @@ def test_a_summary_tells_what_a_table_needs(tmp_path: Path) -> None:
         tmp_path, "a", state="finished", env="CartPole-v1", steps=(), seconds=90.0, return_mean=3.5, return_best=9.0
     )
     folder.write_status(
-        {"state": "finished", "env": "CartPole-v1", "steps": 7, "seconds": 90.0, "return_mean": 3.5, "return_best": 9.0}
+        {"state": "finished", "reason": "1.5 minutes over", "env": "CartPole-v1", "steps": 7, "seconds": 90.0}
+        | {"return_mean": 3.5, "return_best": 9.0}
     )
     assert summarise(folder) == {
         "name": "a",
         "env": "CartPole-v1",
         "state": "finished",
+        "reason": "1.5 minutes over",
         "steps": 7,
         "minutes": 1.5,
         "return_mean": 3.5,
@@ -103,6 +105,7 @@ def test_a_summary_tells_what_a_table_needs(tmp_path: Path) -> None:
 def test_a_run_whose_process_is_gone_has_died(tmp_path: Path) -> None:
     folder = make_run(tmp_path, "a", state="training")
     assert summarise(folder)["state"] == "died"
+    assert summarise(folder)["reason"] == "its process ended without a word"
     owner = RunFolder(folder.path)
     owner.lock()
     assert summarise(folder)["state"] == "training"
