@@ -40,7 +40,7 @@ FAILING = {
     "hooks-slow": ("CartPole-v1", {"hooks": "tests.failing_hooks:Dawdling", "steps": 3_000}),
     "workers-wait": (
         "tests.failing_envs:Slow-v0",
-        {"exchange": "barrier", "engine": "processes", "workers": 3, "minutes": 0.3, "envs": 1},
+        {"exchange": "barrier", "engine": "processes", "workers": 3, "minutes": 0.3, "envs": 1, "log_seconds": 0.5},
     ),
 }
 
