@@ -153,17 +153,21 @@ def _defaults(named: Settings, given: dict[str, Any], with_game: bool) -> Layers
         named = named.update(objective=_family_objective(named))
     found = {f"the defaults for {name}": read_preset(name) for name in default_presets(named, with_game)}
     for values in found.values():
+        if "objective" in values:  # a family's own does not go with every exchange
+            values["objective"] = named.objective.objective
         if "envs" in given and "minibatches" in values:  # fewer environments cannot be split into as many parts
             values["minibatches"] = min(values["minibatches"], *named.environment.envs)
     return found
 
 
 def _family_objective(named: Settings) -> str:
-    """What is optimised in an environment of this family, if nobody says; only A3C sends gradients."""
+    """What is optimised in an environment of this family, or by this engine, if nobody says; only A3C sends
+    gradients."""
     if named.execution.exchange == "gradients":
         return "a3c"
     family, game = family_and_game(named)
-    found = [read_preset(name) for name in (family, game) if name in preset_names()]
+    names = (named.execution.engine, family, game)
+    found = [read_preset(name) for name in names if name in preset_names()]
     return str({k: v for values in found for k, v in values.items()}.get("objective", named.objective.objective))
 
 

@@ -5,6 +5,7 @@ What was best is written as `best.toml`, settings that `hogwild train --config` 
 """
 
 import math
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,9 +75,21 @@ class Search:
         if not self.study.trials:
             self.study.enqueue_trial(self._usual(), skip_if_exists=True)
         ended = [trial for trial in self.study.trials if trial.state.is_finished()]
-        for _ in range(trials - len(ended)):
+        self._announce(trials, len(ended))
+        began = time.monotonic()
+        for left in reversed(range(trials - len(ended))):
             self.study.optimize(self._trial, n_trials=1, catch=(HogwildError,))
-            self._report()
+            each = (time.monotonic() - began) / (trials - len(ended) - left)
+            self._report(f"; about {max(1, round(each * left / 60))} min left" if left else "")
+
+    def _announce(self, trials: int, ended: int) -> None:
+        """Say what is searched, and how long it takes."""
+        run = self.settings.run
+        length = f"{run.steps:,} steps" if run.steps else f"{run.minutes:g} min"
+        done = f", {ended} of them done" if ended else ""
+        most = f": {max(0, trials - ended) * run.minutes:g} min at most" if run.minutes else ""
+        self.say(f"study        {self.folder}: {trials} trials of {length} each{done}{most}")
+        self.say(f"searched     {', '.join(self.ranges)}; the defaults come first, and who falls behind is ended early")
 
     def _usual(self) -> dict[str, Any]:
         """The settings that are usual here, as far as they are within the ranges."""
@@ -128,7 +141,7 @@ class Search:
         done = progress.steps / run.steps if run.steps else progress.seconds / (60 * run.minutes)
         return min(CHECKS, int(CHECKS * done))
 
-    def _report(self) -> None:
+    def _report(self, left: str = "") -> None:
         """Say how the last trial did, and write what is best so far."""
         last = self.study.trials[-1]
         state = {"COMPLETE": "", "PRUNED": ", ended early", "FAIL": ", failed"}[last.state.name]
@@ -137,7 +150,7 @@ class Search:
         score = "no return" if value is None else f"return {value:.1f}"
         whole = [trial for trial in self.study.trials if trial.state.name == "COMPLETE"]
         best = f"; best {self.study.best_value:.1f} in trial {self.study.best_trial.number}" if whole else ""
-        self.say(f"trial {last.number}: {score}{state}{best}")
+        self.say(f"trial {last.number}: {score}{state}{best}{left}")
         if whole:
             self._write_best()
             plot(self.study, self.folder / "study.png")

@@ -163,7 +163,7 @@ class Training:
         if run.steps and progress.steps >= run.steps:
             return f"limit of {run.steps:,} steps reached"
         if run.minutes and progress.seconds >= run.minutes * 60:
-            return f"{run.minutes:g} minutes over"
+            return f"{run.minutes:g} minute{'s' * (run.minutes != 1)} over"
         if self.had_enough:
             return self.had_enough
         whole = len(progress.recent) == progress.recent.maxlen

@@ -22,7 +22,9 @@ are not in the weights yet. `ppo × weights` and `ppo × trajectories` are its n
 
 
 SHARED = Path("/dev/shm")
-SETTLING = 2.0  # seconds in which a process that was killed may vanish
+SETTLING = (
+    2.0  # seconds in which a process that was killed may vanish, and what tests beside this one share for a moment
+)
 
 
 @pytest.fixture(autouse=True)
@@ -31,8 +33,9 @@ def nothing_is_left_behind() -> Iterator[None]:
     before, shared = ours(), shared_memory()
     yield
     end = time.monotonic() + SETTLING
-    while (left := set(ours()) - set(before)) and time.monotonic() < end:
+    while (set(ours()) - set(before) or shared_memory() - shared) and time.monotonic() < end:
         time.sleep(0.05)
+    left = set(ours()) - set(before)
     assert not left, [ours().get(pid) for pid in left]
     assert not shared_memory() - shared
 

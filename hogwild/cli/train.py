@@ -264,5 +264,5 @@ def _stop_words(settings: Settings) -> str:
     if run.steps:
         rules.append(f"after {run.steps:,} steps")
     if run.minutes:
-        rules.append(f"after {run.minutes:g} minutes")
+        rules.append(f"after {run.minutes:g} minute{'s' * (run.minutes != 1)}")
     return ", or ".join(rules) or "never, until Ctrl-C"

@@ -21,6 +21,7 @@ FAMILIES = {
     "minigrid",
     "threads",
     "ray",
+    "vectors-ray",
     "vectors-threads",
     "a3c-trajectories",
     "ppo-trajectories",
@@ -74,6 +75,17 @@ def test_a_preset_beats_the_family_and_a_flag_beats_the_preset() -> None:
 def test_an_objective_brings_its_own_defaults() -> None:
     assert layer("pong", objective="ppo").objective.rollout_steps == (64,)
     assert layer("pong", objective="a3c").objective.rollout_steps == (32,)
+
+
+@pytest.mark.parametrize("env", ["pong", "CartPole-v1", "BipedalWalker-v3"])
+@pytest.mark.parametrize("engine", ["processes", "ray"])
+def test_only_a3c_sends_gradients_whatever_a_family_prefers(env: str, engine: str) -> None:
+    assert resolve(layer(env, engine=engine, exchange="gradients")).settings.objective.objective == "a3c"
+
+
+def test_many_machines_learn_by_ppo_unless_another_objective_is_named() -> None:
+    assert resolve(layer("CartPole-v1", engine="ray")).settings.objective.objective == "ppo"
+    assert resolve(layer("CartPole-v1", engine="ray", objective="a3c")).settings.objective.objective == "a3c"
 
 
 def test_a_family_has_an_objective_unless_one_is_named() -> None:
