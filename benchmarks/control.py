@@ -1,7 +1,7 @@
 """Box2D, MuJoCo and MiniGrid: how long it takes to solve, and how good agents are after so many steps.
 
     python benchmarks/control.py solve                    # LunarLander, BipedalWalker, three seeds each, or --seeds
-    python benchmarks/control.py mujoco                   # HalfCheetah, Hopper, Walker2d: a million steps each
+    python benchmarks/control.py mujoco                   # five of MuJoCo's: a million steps each
     python benchmarks/control.py memory                   # MiniGrid's Memory, with and without a memory
     python benchmarks/control.py hardcore --seeds 0       # BipedalWalkerHardcore for an hour
 
@@ -31,7 +31,8 @@ PARTS: dict[str, dict[str, str]] = {  # what is trained, by the name of its row
         "BipedalWalker-v3": "BipedalWalker-v3 --backend envpool --steps 3_000_000",
     },
     "mujoco": {
-        name: f"{name} --backend envpool --steps 1_000_000" for name in ("HalfCheetah-v5", "Hopper-v5", "Walker2d-v5")
+        name: f"{name} --backend envpool --steps 1_000_000"
+        for name in ("HalfCheetah-v5", "Hopper-v5", "Walker2d-v5", "Ant-v5", "Humanoid-v5")
     },
     "memory": {
         f"MemoryS7, {memory}": f"{MAZE} --memory {memory} --workers 1 --until-return 0.96 --steps 1_500_000"
@@ -43,7 +44,9 @@ PARTS: dict[str, dict[str, str]] = {  # what is trained, by the name of its row
 PUBLISHED = {
     "HalfCheetah-v5": ("5,819 ± 664", "3,041 ± 157"),
     "Hopper-v5": ("2,410 ± 10", "733 ± 377"),
-    "Walker2d-v5": ("3,479 ± 822", "–"),
+    "Walker2d-v5": ("3,479 ± 822", "582"),
+    "Ant-v5": ("1,327", "−44"),
+    "Humanoid-v5": ("–", "–"),
 }
 
 

@@ -18,6 +18,8 @@ FAMILIES = {
     "bipedalwalker-ppo",
     "bipedalwalkerhardcore-ppo",
     "halfcheetah-ppo",
+    "ant-ppo",
+    "humanoid-ppo",
     "minigrid",
     "threads",
     "ray",

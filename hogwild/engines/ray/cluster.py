@@ -17,13 +17,14 @@ import numpy as np
 
 from hogwild.engines.ray.outpost import Order, Outpost
 from hogwild.engines.ray.parcel import Offer, Parcel
-from hogwild.engines.ray.station import Gone, Machine, Unfit
+from hogwild.engines.ray.station import Gone, Machine, Unanswered, Unfit
 from hogwild.engines.ray.travelling import modules_to_send, packages_needed, versions_here
 from hogwild.errors import HogwildError, UsageError
 from hogwild.machine import available_cores
 from hogwild.signals import WATCHED
 
-# A machine that says nothing is given up after two seconds instead of a minute.
+# A machine that says nothing is given up after a few seconds instead of a minute. To be more patient with it would cost
+# the others: Ray lets them fetch weights from any machine that has them, so also from the one that is cut off.
 HEALTH = {
     "health_check_initial_delay_ms": 1000,
     "health_check_period_ms": 500,
@@ -239,6 +240,8 @@ class RayAnswer:
             cause = getattr(error, "cause", None) or error
             by_chance = isinstance(cause, self.errors.RayError | OSError) and cause is not error
             raise (Gone if by_chance else Unfit)(_words(cause), str(error)) from error
+        except self.errors.ActorUnavailableError as error:
+            raise Unanswered(_words(error), str(error)) from error
         except self.errors.RayError as error:
             raise Gone(_words(error), str(error)) from error
 

@@ -1,7 +1,8 @@
 """The learner's side of one machine: a thread that asks its outpost for one parcel after the other.
 
 Every machine is asked by a thread of its own, so that nobody waits for one that is lost. A parcel is only ever the
-answer to the one question that is open, and no question is asked twice, so nothing can arrive or be applied twice.
+answer to the one question that is open, and no question is asked twice, so nothing can arrive or be applied twice: of
+one that is lost on the way, another is asked, and what its answer would have held is never learned from.
 """
 
 import threading
@@ -32,6 +33,10 @@ class Gone(Exception):
         self.details = details  # for the log
 
 
+class Unanswered(Gone):
+    """A question or its answer was lost on the way; whoever was asked may still be there."""
+
+
 class Unfit(Gone):
     """An outpost cannot be on this machine, now or later."""
 
@@ -40,7 +45,8 @@ class Answer(Protocol):
     """What an outpost was asked for."""
 
     def wait(self, seconds: float) -> Any:
-        """The answer, or None if there is none within this time; raises `Gone` if there will be none."""
+        """The answer, or None if there is none within this time; raises `Unanswered` if it was lost, and `Gone` if
+        whoever was asked is."""
         ...
 
 
@@ -136,26 +142,30 @@ class Station(threading.Thread):
 
     def _work(self, remote: Remote) -> None:
         """Ask for one parcel after the other; the next is filled while the last one is unpacked."""
-        asked = self._ask(remote, known := self._offer(None))
+        asked = remote.trade(known := self._offer(None))
         self.is_introduced = True
         self.tell(self, "joined", "")
         is_last, oldest = False, 0  # oldest version that is still learned from
         while not is_last:
-            began, parcel = time.monotonic(), self._wait(asked)
+            began = time.monotonic()
+            try:
+                parcel = self._wait(asked)
+            except Unanswered:
+                self._miss()
+                time.sleep(LOOK_SECONDS)
+                asked = remote.trade(known := self._offer(None))  # the last weights may be lost, too
+                continue
+            if known.weights is not None:
+                self.bytes_out += self.publisher.shared.weights.nbytes
             if self.is_silent:
                 self.tell(self, "back", "")
                 oldest, self.is_silent = known.version + 1, False
             self.patience = max(SILENCE, SLOWER * (time.monotonic() - began))
             is_last = self.stopping.is_set()
-            asked = remote.finish() if is_last else self._ask(remote, known := self._offer(known))
+            asked = remote.finish() if is_last else remote.trade(known := self._offer(known))
             self._take(parcel, oldest)
         if (parcel := asked.wait(FINISH_SECONDS)) is not None:
             self._take(parcel, oldest)
-
-    def _ask(self, remote: Remote, offer: Offer) -> Answer:
-        if offer.weights is not None:
-            self.bytes_out += self.publisher.shared.weights.nbytes
-        return remote.trade(offer)
 
     def _offer(self, known: Offer | None) -> Offer:
         watched = self.screens.wanted(self.order.ranks) if self.screens is not None else ()
@@ -171,12 +181,17 @@ class Station(threading.Thread):
             if not self.is_introduced and not is_told and waited > SLOW_START:
                 is_told = True
                 self.tell(self, "slow", "")
-            if self.is_introduced and not self.is_silent and waited > self.patience:
-                self.is_silent = True
-                for status in self.statuses:
-                    status.state = "silent"
-                self.tell(self, "silent", "")
+            if self.is_introduced and waited > self.patience:
+                self._miss()
         return found
+
+    def _miss(self) -> None:
+        """Say once that there is no answer."""
+        if not self.is_silent:
+            self.is_silent = True
+            for status in self.statuses:
+                status.state = "silent"
+            self.tell(self, "silent", "")
 
     def _take(self, parcel: Parcel, oldest: int) -> None:
         self.statuses = parcel.statuses or self.statuses

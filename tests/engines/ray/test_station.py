@@ -13,7 +13,7 @@ from hogwild.engines.ray import station as module
 from hogwild.engines.ray.intake import Publisher
 from hogwild.engines.ray.outpost import Order
 from hogwild.engines.ray.parcel import Offer, Parcel
-from hogwild.engines.ray.station import Gone, Machine, Station, Unfit
+from hogwild.engines.ray.station import Gone, Machine, Station, Unanswered, Unfit
 from hogwild.resolve import layer, resolve
 from hogwild.session import Session
 
@@ -156,6 +156,26 @@ def test_a_silent_machine_is_said_and_what_it_sends_afterwards_is_not_learned_fr
     bench.end()
     assert bench.intake.taken[:3] == [(1, 0), (2, 1), (3, 1)]  # only what newer weights have played counts from now on
     assert bench.kinds() == ["joined", "silent", "back", "done"]
+
+
+def test_a_lost_question_is_said_at_once_and_another_asked_with_all_weights(bench: Bench) -> None:
+    bench.start()
+    bench.machine.answers.put(bench.parcel(1))
+    bench.machine.answers.put(Unanswered("connection reset"))
+    bench.machine.answers.put(Unanswered("connection reset"))
+    bench.until("silent")
+    bench.machine.answers.put(bench.parcel(2))
+    bench.until("back")
+    time.sleep(0.2)
+    first, second, third, fourth = bench.machine.asked[:4]
+    assert first.weights is not None
+    assert second.weights is None  # nothing new since
+    assert third.weights is not None
+    assert fourth.weights is not None
+    bench.end()
+    assert bench.intake.taken[:2] == [(1, 0), (2, 1)]
+    assert bench.kinds() == ["joined", "silent", "back", "done"]
+    assert bench.station.bytes_out == 2 * bench.publisher.shared.weights.nbytes  # what arrived, not what was lost
 
 
 @pytest.mark.parametrize(("error", "kind"), [(Gone("its node died"), "gone"), (Unfit("no torch there"), "unfit")])
