@@ -41,6 +41,8 @@ METHODS = {
     "ppo × trajectories": "--objective ppo --exchange trajectories",
     "a3c × gradients": "--objective a3c --exchange gradients",
 }
+HALVED = "a3c × gradients, bfloat16"
+NODES = ("vtrace × trajectories", "a3c × gradients", HALVED)
 RLLIB = {
     "RLlib, IMPALA, 2 × 1 games": "--algorithm impala --runners 2 --envs 1",
     "RLlib, IMPALA, 1 × 16 games": "--algorithm impala --runners 1 --envs 16",
@@ -100,12 +102,12 @@ def _ratio(ours: list[float], theirs: list[float]) -> str:
     return f"**{statistics.median(each):.2f}** ({', '.join(f'{r:.2f}' for r in each)})" if each else ""
 
 
-def measure_nodes() -> list[dict[str, Any]]:
+def measure_nodes(only: list[str], kept: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Speed, traffic and lag by number of machines, and the same number of workers in processes."""
-    found = []
-    for method in ("vtrace × trajectories", "a3c × gradients"):
-        for count in MACHINES:
-            for engine in ("processes", "ray"):
+    found = [run for run in kept if run["method"] not in only]
+    for method in only:
+        for count in MACHINES if method != HALVED else (1, 4):
+            for engine in ("processes", "ray") if method != HALVED else ("ray",):  # within a machine nothing is sent
                 words = [sys.executable, __file__, "world", method, str(count), engine]
                 if engine == "ray":
                     from tests.engines.ray.world import NAMESPACES
@@ -119,7 +121,8 @@ def measure_nodes() -> list[dict[str, Any]]:
 
 def in_world(method: str, count: int, engine: str) -> dict[str, Any]:
     """One training: on machines in namespaces, which this process must be in, or in processes."""
-    flags = [*METHODS[method].split(), "--until-return", "1000", "--log-seconds", "1", "--minutes", "3"]
+    chosen = METHODS[method] if method != HALVED else f"{METHODS['a3c × gradients']} --compress bfloat16"
+    flags = [*chosen.split(), "--until-return", "1000", "--log-seconds", "1", "--minutes", "3"]
     if engine == "processes":
         with tempfile.TemporaryDirectory() as runs:
             words = [sys.executable, "-m", "hogwild", "train", "pong", *flags, "--workers", str(count), "--quiet"]
@@ -172,7 +175,7 @@ def table_of_nodes(found: list[dict[str, Any]]) -> str:
     ]
     for run in found:
         if run["engine"] == "ray":
-            key = (run["method"], run["machines"], "processes")
+            key = (run["method"].partition(",")[0], run["machines"], "processes")
             beside = next(o for o in found if (o["method"], o["machines"], o["engine"]) == key)
             lines.append(
                 f"| {run['method']} | {run['machines']} | **{run['steps_per_second']:,}** "
@@ -254,6 +257,7 @@ def main() -> None:
     parser.add_argument("part", choices=("one", "nodes", "limits", "report", "world"))
     parser.add_argument("rest", nargs="*", help=argparse.SUPPRESS)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", nargs="+", choices=NODES, default=NODES, help="methods, for nodes")
     given = parser.parse_args()
     sys.path.insert(0, str(ROOT))
     if given.part == "world":
@@ -264,7 +268,7 @@ def main() -> None:
     if given.part == "one":
         results["one"] = measure_one(given.rounds, results.get("one", {}))
     elif given.part == "nodes":
-        results["nodes"] = measure_nodes()
+        results["nodes"] = measure_nodes(given.only, results.get("nodes", []))
     elif given.part == "limits":
         results["limits"] = measure_limits()
     OUTPUT.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
