@@ -25,7 +25,7 @@ from peer_settings import NATURE, Setting
 from peers import measure, python_of
 
 from hogwild.engines.ray.intake import Intake
-from hogwild.engines.ray.parcel import Goods, Parcel
+from hogwild.engines.ray.parcel import Counts, Goods, Parcel
 from hogwild.exchanges.make import make_servers
 from hogwild.exchanges.slots import Slots
 from hogwild.exchanges.tape import Lock
@@ -211,7 +211,7 @@ def measure_limits() -> dict[str, dict[str, float]]:
         intake, took, learned = Intake(session.shared, lock, 0), [], []
         for _ in range(6):
             began = time.perf_counter()
-            intake.take(Parcel(1, [goods]), lambda: False)
+            intake.take(Parcel([goods]), Counts(), lambda: False)
             took.append(time.perf_counter() - began)
             began, seen = time.perf_counter(), len(reports)
             while len(reports) == seen:

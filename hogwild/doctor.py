@@ -142,7 +142,7 @@ def gradients_old(patient: Patient) -> Finding | None:
     passes = settings.objective.epochs if settings.objective.objective == "ppo" else 1
     natural = settings.execution.workers * passes * settings.objective.minibatches
     found = patient.since("async/lag", lambda lag: lag > LAG_FACTOR * natural + 1)
-    if found is None or not natural:  # on how many machines it runs is not among the settings
+    if found is None or settings.execution.engine == "ray":  # how many machines there are is not among the settings
         return None
     return Finding(
         "gradients-old",
@@ -254,7 +254,7 @@ def workers_wait(patient: Patient) -> Finding | None:
     servers = {"gradients": execution.updaters, "trajectories": 1}.get(execution.exchange, 0)
     idle = servers / max(1, servers + execution.workers)  # they may wait as they like: they are there to serve
     found = patient.since("time/waiting", lambda share: share > idle + (1 - idle) * HALF)
-    if found is None or execution.engine == "inline" or not execution.workers:
+    if found is None or execution.engine in ("inline", "ray"):  # on a cluster workers are more than is known here
         return None
     return Finding(
         "workers-wait",

@@ -4,6 +4,7 @@ import importlib.metadata
 import math
 import os
 import platform
+from collections.abc import Sequence
 from pathlib import Path
 
 CONTROL_GROUPS, MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
@@ -29,6 +30,24 @@ def has_bfloat16(described: Path = PROCESSOR) -> bool:
     """
     flags = next((line.split() for line in _lines(described) if line.startswith("flags")), [])
     return "avx512_bf16" in flags or "amx_bf16" in flags
+
+
+def devices_here(named: Sequence[str]) -> list[str]:
+    """What stands on this machine for devices that another was told of: the graphics cards that there are, or the
+    processor.
+
+    >>> devices_here(["cpu"])
+    ['cpu']
+    """
+    import torch
+
+    found = []
+    for kind, _, number in (name.partition(":") for name in named):
+        if kind == "cuda" and (cards := torch.cuda.device_count()):
+            found.append(f"cuda:{int(number or 0) % cards}")
+        else:
+            found.append("mps" if kind == "mps" and torch.backends.mps.is_available() else "cpu")
+    return found
 
 
 def core_quota(groups: Path = CONTROL_GROUPS, membership: Path = MEMBERSHIP) -> float:

@@ -23,8 +23,9 @@ class Onlookers:
     hooks: str = ""  # code of the user's own
 
     def at(self, folder: Path) -> "Onlookers":
-        """The same with another folder, on a machine that cannot reach that of the run."""
-        return replace(self, folder=folder)
+        """The same on a machine that cannot reach the run's folder, with another one, which does not last: so nothing
+        is recorded there."""
+        return replace(self, folder=folder, record_inputs=0)
 
     def join(self, participant: Worker | Server) -> None:
         """Look on at a worker, or at one who serves all workers."""

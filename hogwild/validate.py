@@ -73,7 +73,7 @@ def doubts(settings: Settings) -> list[str]:
         f"--{name.replace('_', '-')}: {len(values)} values for {workers} worker{'s' * (workers > 1)}; "
         f"{'the last is' if len(values) == workers + 1 else f'the last {len(values) - workers} are'} not used."
         for name, values in settings.flat().items()
-        if isinstance(values, tuple) and len(values) > workers > 0  # 0: as many as other machines have cores
+        if isinstance(values, tuple) and len(values) > workers > 0 and settings.execution.engine != "ray"
     ]
 
 
@@ -158,7 +158,8 @@ def _cells(settings: Settings) -> Iterator[str]:
         what = "environments" if whole else "steps"
         yield f"--minibatches {objective.minibatches}: a rollout has only {parts} {what}."
     places = execution.slots * execution.workers  # 0: the number of workers is not decided yet
-    if execution.exchange == "trajectories" and 0 < places < execution.batch_rollouts:
+    is_here = execution.engine != "ray"  # what comes from elsewhere has slots enough
+    if is_here and execution.exchange == "trajectories" and 0 < places < execution.batch_rollouts:
         yield (
             f"--batch-rollouts {execution.batch_rollouts}: more than fit into all slots ({places}); "
             "raise --slots, or the learner waits for ever."
@@ -194,7 +195,7 @@ def _per_worker(settings: Settings) -> Iterator[str]:
 
 def _devices(execution: ExecutionSettings) -> Iterator[str]:
     """Devices that do not exist, or that this engine cannot use."""
-    if execution.device == ("cpu",):
+    if execution.device == ("cpu",) or execution.engine == "ray":  # other machines have other devices
         return
     import torch
 

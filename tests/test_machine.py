@@ -66,3 +66,18 @@ def test_bfloat16_is_used_where_the_processor_says_that_it_has_it(tmp_path: Path
     (tmp_path / "cpuinfo").write_text(text)
     assert has_bfloat16(tmp_path / "cpuinfo") is expected
     assert has_bfloat16(tmp_path / "missing") is False
+
+
+@pytest.mark.parametrize(
+    ("cards", "named", "found"),
+    [
+        (0, ["cuda", "cpu"], ["cpu", "cpu"]),
+        (1, ["cuda:0", "cuda:1"], ["cuda:0", "cuda:0"]),
+        (2, ["cuda", "cuda:3"], ["cuda:0", "cuda:1"]),
+    ],
+)
+def test_devices_of_another_machine_become_those_that_are_here(
+    cards: int, named: list[str], found: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.device_count", lambda: cards)
+    assert machine.devices_here(named) == found

@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
         require_token,
     )
 
-    import_ray(is_own=False)
+    import_ray("auto")
     host = given.host
     if given.head:
         host = given.host or "127.0.0.1"

@@ -49,8 +49,6 @@ def main(arguments: list[str]) -> int:
     changes: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
     if changes and given.until_return is None:  # who gives another stop rule does not want the old return to stop it
         changes["until_return"] = None
-    if given.address is not None:
-        changes["address"] = given.address
     settings = Settings().update(**read_file(run.config) | changes)
     status = read_json(run.status)
     limit, done = settings.run.steps, int(status.get("steps", 0))
@@ -73,6 +71,8 @@ def main(arguments: list[str]) -> int:
         return _nothing_to_do(given, run, status, reason)
     from hogwild.training import resume_training
 
+    if given.address is not None:
+        changes["address"] = given.address
     outcome = resume_training(run.path, make_display(given.quiet or given.json), **changes)
     if given.json:
         print(json.dumps(dataclasses.asdict(outcome), default=str))

@@ -244,11 +244,17 @@ def describe(resolved: Resolved) -> list[str]:
     memory = "" if settings.policy.memory == "none" else f", {settings.policy.memory}"
     lines.append(f"policy       {encoder_kind(spec, settings.policy)}{memory}, in {settings.policy.precision}")
     lines.append(
-        f"workers      {execution.workers or 'one for each free core'} × {_shown(environment.envs)} environments × "
+        f"workers      {_workers_words(execution)} × {_shown(environment.envs)} environments × "
         f"{_shown(settings.objective.rollout_steps)} steps a rollout"
     )
     lines.append(f"stops        {_stop_words(settings)}")
     return lines
+
+
+def _workers_words(execution: ExecutionSettings) -> str:
+    if execution.engine != "ray":
+        return str(execution.workers)
+    return f"on each machine {execution.workers or 'one for each free core'}"
 
 
 def _exchange_words(execution: ExecutionSettings) -> str:

@@ -26,6 +26,10 @@ class Onlookers(Protocol):
         """Look on at one of those who take part, before it begins."""
         ...
 
+    def at(self, folder: Path) -> "Onlookers":
+        """The same on a machine that cannot reach the run's folder, with another one."""
+        ...
+
 
 @dataclass
 class Crew:

@@ -9,7 +9,8 @@ LOST = "episode-lost"
 class Event:
     """Something that a run survived."""
 
-    kind: str  # died, hung, recycled, episode-lost, outside-space, not-finite
+    kind: str  # died, hung, recycled, episode-lost, outside-space, not-finite, rolled-back; of machines: joined, slow,
+    # silent, back, gone, unfit, nobody
     who: str  # worker 3
     words: str  # for the user, one sentence
     details: str = ""  # for the log, such as a traceback

@@ -18,7 +18,7 @@ import numpy as np
 from hogwild.engines.ray.outpost import Order, Outpost
 from hogwild.engines.ray.parcel import Offer, Parcel
 from hogwild.engines.ray.station import Gone, Machine, Unanswered, Unfit
-from hogwild.engines.ray.travelling import modules_to_send, packages_needed, versions_here
+from hogwild.engines.ray.travelling import modules_to_send, versions_here
 from hogwild.errors import HogwildError, UsageError
 from hogwild.machine import available_cores
 from hogwild.signals import WATCHED
@@ -31,6 +31,7 @@ HEALTH = {
     "health_check_timeout_ms": 1000,
     "health_check_failure_threshold": 3,
 }
+ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # makes Ray listen on 127.0.0.1 only, on Linux, too
 OWN = HEALTH | {"worker_niceness": 0}  # workers are what a Ray of our own is there for
 ADVICE = "Start one with `hogwild node --head`, or leave --address out."
 RECORD = Path(os.environ.get("RAY_TMPDIR", "/tmp")) / "ray" / "ray_current_cluster"  # of the Ray on this machine
@@ -39,17 +40,23 @@ TOKEN_FILE = Path.home() / ".ray" / "auth_token"
 OBJECT_STORE = 512 * 1024**2  # bytes, of a Ray of our own: a few parcels and versions of weights
 
 
-def import_ray(is_own: bool) -> Any:
-    """Ray, or a sentence that says how to get it; it reads its variables when it is imported."""
+def import_ray(address: str) -> Any:
+    """Ray, for a cluster with this address, or none, or a sentence that says how to get it. Its variables are set here,
+    since it reads them when it is imported."""
+    is_own = not address
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers about us
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # whoever asks after the end must not start another Ray
     if is_own and "ray" not in sys.modules:  # a token of its own: nobody else on this machine or network can use it
-        os.environ["RAY_AUTH_MODE"], os.environ["RAY_AUTH_TOKEN"] = "token", secrets.token_hex(32)
+        os.environ.update(ALONE, RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
     elif is_own and os.environ.get("RAY_AUTH_MODE") != "token":
         raise UsageError("Ray was imported before, without a token: set RAY_AUTH_MODE=token before, or give --address.")
     elif TOKEN_FILE.exists() or "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ:
         os.environ.setdefault("RAY_AUTH_MODE", "token")
+    if address == "auto" and RECORD.exists():
+        address = RECORD.read_text(encoding="utf-8")
+    if address.startswith(("127.", "localhost:")):
+        os.environ.update(ALONE)
     try:
         import ray
     except ImportError:
@@ -60,17 +67,23 @@ def import_ray(is_own: bool) -> Any:
 def require_cluster(address: str) -> None:
     """Refuse a cluster that cannot be there, before anything is made for a training on it."""
     address = address or os.environ.get("RAY_ADDRESS", "")
-    import_ray(is_own=not address)
-    host, _, port = address.rpartition(":")
+    import_ray(address)
     if address == "auto" and not RECORD.exists():
         raise UsageError(f"--address auto: no Ray runs on this machine. {ADVICE}")
-    if host and port.isdigit():  # Ray itself would try for minutes
-        try:
-            socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
-        except OSError as error:
-            raise UsageError(
-                f"--address {address}: no Ray answers there: {error.strerror or error}. {ADVICE}"
-            ) from None
+    if address not in ("", "auto") and (error := why_unreached(address)) is not None:  # Ray would try for minutes
+        raise UsageError(f"--address {address}: no Ray answers there: {error.strerror or error}. {ADVICE}")
+
+
+def why_unreached(address: str) -> OSError | None:
+    """Why nobody can be reached at HOST:PORT, if so; what is no such address is refused."""
+    host, _, port = address.rpartition(":")
+    if not host or "/" in host or not port.isdigit():
+        raise UsageError(f"'{address}' is no address of a cluster: a host and a port, as in 10.0.0.5:6379.")
+    try:
+        socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
+    except OSError as error:
+        return error
+    return None
 
 
 class Cluster:
@@ -78,13 +91,14 @@ class Cluster:
 
     def __init__(self, address: str, own_modules: list[str]) -> None:
         address = address or os.environ.get("RAY_ADDRESS", "")
-        self.ray = import_ray(is_own=not address)
+        self.is_own = not address
+        self.ray = import_ray(address)
         self.folder = ""
         with _our_signals():
-            if address:
-                self._join(address, own_modules)
-            else:
+            if self.is_own:
                 self._start()
+            else:
+                self._join(address, own_modules)
         self.here = self.ray.get_runtime_context().get_node_id()
 
     def _join(self, address: str, own_modules: list[str]) -> None:
@@ -92,11 +106,12 @@ class Cluster:
             self.ray.init(
                 address,
                 log_to_driver=False,
-                configure_logging=True,
                 logging_level="error",
                 runtime_env={"py_modules": modules_to_send(own_modules)},
             )
-        except (ConnectionError, RuntimeError, ValueError, self.ray.exceptions.RaySystemError) as error:
+        except (ConnectionError, RuntimeError, ValueError, self.ray.exceptions.RayError) as error:
+            if "mismatch" in str(error):  # of the versions of Ray and Python, which it names on several lines
+                raise UsageError(f"--address {address}: {' '.join(str(error).split())}") from error
             words = str(error).strip().splitlines()[0].rstrip(".")
             raise UsageError(f"--address {address}: no Ray answers there: {words}. {ADVICE}") from error
 
@@ -139,28 +154,30 @@ class Cluster:
         """Put weights where every machine can fetch them; in a list, so that whoever is told of them need not."""
         return [self.ray.put(weights)]
 
-    def send(self, machine: Machine, order: Order, missing: list[str]) -> "RayRemote":
+    def send(self, machine: Machine, order: Order, there: dict[str, str]) -> "RayRemote":
         """Make an outpost on a machine; packages that it lacks are installed for it by Ray."""
-        needed = packages_needed()
-        wanted = [f"{name}=={needed[name]}" for name in missing]
-        return RayRemote(self.ray, machine, order, {"pip": wanted} if wanted else {})
+        missing = [f"{name}=={version}" for name, version in versions_here().items() if name not in there]
+        return RayRemote(self.ray, machine, order, {"pip": missing} if missing else {})
 
-    def missing(self, machine: Machine) -> "RayAnswer":
-        """Ask which packages a machine lacks."""
+    def versions(self, machine: Machine) -> "RayAnswer | None":
+        """Ask which versions a machine has of what we need; a Ray that we have started has ours."""
+        if self.is_own:
+            return None
 
-        def look(names: list[str]) -> list[str]:  # travels as it is: there is nothing of ours there yet
+        def look(names: list[str]) -> dict[str, str]:  # travels as it is: there is nothing of ours there yet
+            import platform
             from importlib.metadata import PackageNotFoundError, version
 
-            missing = []
+            found = {"python": platform.python_version()}
             for name in names:
                 try:
-                    version(name)
+                    found[name] = version(name)
                 except PackageNotFoundError:
-                    missing.append(name)
-            return missing
+                    continue
+            return found
 
         task = self.ray.remote(look).options(num_cpus=0, scheduling_strategy=_only_on(self.ray, machine))
-        return RayAnswer(self.ray, task.remote(list(packages_needed())))
+        return RayAnswer(self.ray, task.remote(list(versions_here())))
 
     def close(self) -> None:
         """End the connection, and Ray if it is ours."""
@@ -193,10 +210,6 @@ class OutpostActor:
         tempfile.tempdir = _session_folder()  # what is left if somebody kills us goes with Ray's own files
         self.outpost = Outpost(order)
         self.outpost.printed.begin()
-
-    def introduce(self) -> dict[str, str]:
-        """What we are made of."""
-        return versions_here()
 
     def trade(self, offer: Offer) -> Parcel:
         """Fetch weights, if there are new ones, and hand over what there is."""
@@ -233,7 +246,9 @@ class RayAnswer:
         try:
             return self.future.result(timeout=seconds)
         except TimeoutError:
-            return None
+            if not self.future.done():
+                return None
+            raise Gone("it ran out of time") from None  # whoever was asked, and not we
         except (self.errors.RuntimeEnvSetupError, self.errors.ActorUnschedulableError) as error:
             raise Unfit(_words(error), str(error)) from error
         except self.errors.RayTaskError as error:
@@ -275,17 +290,9 @@ class RayRemote:
             .remote(order)
         )
 
-    def introduce(self) -> RayAnswer:
-        """Ask for the versions of what it is made of."""
-        return RayAnswer(self.ray, self.actor.introduce.remote())
-
-    def trade(self, offer: Offer) -> RayAnswer:
-        """Ask for a parcel."""
-        return RayAnswer(self.ray, self.actor.trade.remote(offer))
-
-    def finish(self) -> RayAnswer:
-        """Ask for the last parcel."""
-        return RayAnswer(self.ray, self.actor.finish.remote())
+    def ask(self, method: str, *arguments: Any) -> RayAnswer:
+        """Ask it to do something and to answer."""
+        return RayAnswer(self.ray, getattr(self.actor, method).remote(*arguments))
 
     def kill(self) -> None:
         """End it at once."""

@@ -7,8 +7,7 @@ import time
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from hogwild.engines.crew import Carried, Crew
 from hogwild.engines.engine import WorkerStatus
@@ -17,18 +16,20 @@ from hogwild.engines.processes import ProcessEngine
 from hogwild.engines.ray.cluster import Cluster
 from hogwild.engines.ray.forwarding import Screens, place_capsules
 from hogwild.engines.ray.intake import Intake, Publisher
-from hogwild.engines.ray.outpost import Movable, Order
+from hogwild.engines.ray.outpost import Order
 from hogwild.engines.ray.parcel import Parcel
 from hogwild.engines.ray.station import FINISH_SECONDS, Gone, Machine, Station
-from hogwild.engines.ray.travelling import modules_of, require_alike, versions_here
+from hogwild.engines.ray.travelling import modules_of
 from hogwild.errors import WorkerDied
 from hogwild.exchanges.make import pooled
 from hogwild.faults.events import Event
+from hogwild.machine import devices_here
 from hogwild.report import Report
 
 LOOK_SECONDS = 1.0  # between two looks at which machines there are
-LEAVE_SECONDS = 2.0  # that a thread has to end before what it uses is taken away
+LEAVE_SECONDS = 2.0  # that all threads have to end before what they use is taken away
 LONELY_SECONDS = 10.0  # without a machine before that is said
+MOST_LOGGED = 20_000_000  # characters that are kept of what one machine prints
 METER_SECONDS = 2.0  # between two reports of how fast machines are
 
 
@@ -37,7 +38,8 @@ class RayEngine:
 
     def __init__(self, crew: Crew) -> None:
         self.crew = crew
-        self.home = ProcessEngine(replace(crew, settings=pooled(crew.settings), roles=("server",)))
+        settings = pooled(crew.settings).update(device=devices_here(crew.settings.execution.device))
+        self.home = ProcessEngine(replace(crew, settings=settings, roles=("server",)))
         self.statuses = self.home.statuses
         self.folder = crew.keeper.folder if crew.keeper is not None else None
         self.screens = Screens(self.folder / "live", crew.shared.spec) if self.folder is not None else None
@@ -122,15 +124,14 @@ class RayEngine:
             ranks,
             self.crew.incarnation + 1_000 * self.outposts,
             tuple(self.carried_by_rank.get(rank, []) for rank in ranks),
-            cast(Movable | None, self.crew.onlookers),
+            self.crew.onlookers,
             self.folder if machine.is_here else None,
         )
         assert self.cluster is not None
         self.outposts += 1
         station = Station(machine, order, self.cluster, lambda s, kind, what: self.news.put((s, kind, what)))
         self.stations[machine.id] = station
-        refuse = partial(require_alike, here=versions_here())
-        station.serve(self.intake, self.publisher, None if machine.is_here else self.screens, refuse)
+        station.serve(self.intake, self.publisher, None if machine.is_here else self.screens)
 
     def _hear(self, station: Station, kind: str, content: Any) -> list[Report]:
         name = f"machine {station.machine.name}"
@@ -168,10 +169,13 @@ class RayEngine:
     def _keep_log(self, parcel: Parcel) -> None:
         """What workers elsewhere print, in a file for each machine."""
         assert self.folder is not None
+        path = self.folder / "logs" / f"{parcel.statuses[0].machine}.txt"
         with suppress(OSError):
-            (self.folder / "logs").mkdir(exist_ok=True)
-            with (self.folder / "logs" / f"{parcel.statuses[0].machine}.txt").open("a", encoding="utf-8") as file:
-                file.write(parcel.log)
+            path.parent.mkdir(exist_ok=True)
+            with path.open("a", encoding="utf-8") as file:
+                if file.tell() < MOST_LOGGED:
+                    is_last = file.tell() + len(parcel.log) >= MOST_LOGGED
+                    file.write(parcel.log + "\n(what is printed from here on is not kept)\n" * is_last)
 
     def _lose(self, station: Station, kind: str, why: Gone) -> None:
         """An outpost has ended; its machine is given another, unless it never can have one or loses too many."""
@@ -185,19 +189,19 @@ class RayEngine:
         self.deaths[machine.id] = [death for death in self.deaths[machine.id] if now - death < WINDOW] + [now]
         if kind == "unfit" or len(self.deaths[machine.id]) >= self.crew.settings.execution.max_deaths:
             self.unfit.add(machine.id)
-        possible = [each for each in self.machines if each.cores and each.id not in self.unfit]
-        if not self.stopping.is_set() and self.seen.is_set() and not possible and not self.stations:
-            raise WorkerDied(f"No machine can take part. {machine.name}: {why}").with_details(why.details)
+            possible = [each for each in self.machines if each.cores and each.id not in self.unfit]
+            if not self.stopping.is_set() and not possible and not self.stations:
+                raise WorkerDied(f"No machine can take part. {machine.name}: {why}").with_details(why.details)
 
     def _meter(self) -> list[Report]:
         """How fast each machine is, and what it sends and fetches."""
         now = time.monotonic()
-        if now - self.metered < METER_SECONDS or not any(station.steps for station in self.stations.values()):
+        if now - self.metered < METER_SECONDS or not self.outposts:
             return []
         report, passed, self.metered = Report(-1), now - self.metered, now
-        report.take({"machines/count": float(sum(s.is_introduced and not s.is_silent for s in self.stations.values()))})
+        report.take({"machines/count": float(sum(s.has_joined and not s.is_silent for s in self.stations.values()))})
         for station in self.stations.values():
-            new = (station.steps, station.bytes_in, station.bytes_out)
+            new = (station.counts.steps, station.bytes_in, station.bytes_out)
             old = self.meters.get(station.machine.id, (0, 0, 0))
             self.meters[station.machine.id] = new
             steps, received, sent = ((a - b) / passed for a, b in zip(new, old, strict=True))
@@ -226,8 +230,9 @@ class RayEngine:
         for station in self.stations.values():
             station.leaving.set()
             station.stopping.set()
+        end = time.monotonic() + LEAVE_SECONDS
         for station in self.stations.values():
-            station.join(LEAVE_SECONDS)
+            station.join(max(0.0, end - time.monotonic()))
         self.home.kill()
         if self.cluster is not None:
             self.cluster.close()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hogwild.engines.ray.parcel import Goods, Offer, Parcel, played_by, unpack
+from hogwild.engines.ray.parcel import Counts, Goods, Offer, Parcel, played_by, unpack
 from hogwild.exchanges.normalising import add_inputs
 from hogwild.exchanges.shared import DROPPED, READY, SKIPPED, SKIPPED_IN_A_ROW, STEPS, VERSION, SharedWeights
 from hogwild.exchanges.slots import Slots
@@ -27,15 +27,15 @@ class Intake:
         self.normalise_steps = normalise_steps
         self.filling = threading.Lock()
 
-    def take(self, parcel: Parcel, stopped: Callable[[], bool], oldest: int = 0) -> None:
-        """Count what was played, and hand over what is to be learned from: what weights older than `oldest` have played
+    def take(self, parcel: Parcel, new: Counts, stopped: Callable[[], bool], oldest: int = 0) -> None:
+        """Count what is `new`, and hand over what is to be learned from: what weights older than `oldest` have played
         is only counted."""
         counters, fresh = self.shared.counters, [each for each in parcel.goods if min(each.versions) >= oldest]
         with self.lock:
-            counters[STEPS] += parcel.steps
-            counters[SKIPPED] += parcel.skipped
-            counters[SKIPPED_IN_A_ROW] += parcel.skipped
-            counters[DROPPED] += parcel.dropped + len(parcel.goods) - len(fresh)
+            counters[STEPS] += new.steps
+            counters[SKIPPED] += new.skipped
+            counters[SKIPPED_IN_A_ROW] += new.skipped
+            counters[DROPPED] += new.dropped + len(parcel.goods) - len(fresh)
             if parcel.inputs is not None:
                 add_inputs(self.shared, parcel.inputs, self.normalise_steps)
         for goods in fresh:

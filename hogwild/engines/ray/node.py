@@ -7,6 +7,7 @@ start it anew, or it would be missing for good.
 import errno
 import json
 import os
+import re
 import secrets
 import signal
 import socket
@@ -18,7 +19,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from hogwild.engines.ray.cluster import CONNECT_SECONDS, HEALTH, RECORD, TOKEN_FILE
+from hogwild.engines.ray.cluster import ALONE, HEALTH, RECORD, TOKEN_FILE, why_unreached
 from hogwild.errors import UsageError
 from hogwild.signals import Signals
 
@@ -61,8 +62,8 @@ def head_command(host: str, port: int, cores: int | None) -> list[str]:
     return [
         *_command(cores),
         "--head",
-        *("--node-ip-address", host, "--port", str(port), "--dashboard-host", "127.0.0.1"),
-        *("--include-dashboard", "false", "--system-config", json.dumps(HEALTH)),
+        *("--node-ip-address", host, "--port", str(port), "--include-dashboard", "false"),
+        *("--system-config", json.dumps(HEALTH)),
     ]
 
 
@@ -92,16 +93,10 @@ def require_free(host: str, port: int) -> None:
 
 def require_answer(address: str) -> None:
     """Wait a while for the first machine, which may be starting, too."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdigit():
-        raise UsageError(f"'{address}': an address and a port, as in 10.0.0.5:6379.")
     end = time.monotonic() + ANSWER_SECONDS
-    while True:
-        try:
-            return socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
-        except OSError as error:
-            if time.monotonic() > end or isinstance(error, socket.gaierror):
-                raise UsageError(f"{address}: nobody answers there: {error.strerror or error}.") from None
+    while (error := why_unreached(address)) is not None:
+        if time.monotonic() > end or isinstance(error, socket.gaierror):
+            raise UsageError(f"{address}: nobody answers there: {error.strerror or error}.")
         time.sleep(AGAIN_SECONDS)
 
 
@@ -118,6 +113,7 @@ def keep(command: list[str], token: Path, say: Callable[[str], None], head: str 
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN_PATH": str(token),
         "RAY_worker_niceness": "0",  # workers are what the machine is there for
+        **(ALONE if head.startswith("127.") else {}),
     }
     signals, has_worked, told = Signals(), False, ""
     with signals.watched():
@@ -137,25 +133,34 @@ def keep(command: list[str], token: Path, say: Callable[[str], None], head: str 
 
 
 def _run(command: list[str], environment: dict[str, str], signals: Signals, say: Callable[[str], None]) -> str:
-    """Run a command until it ends or is to be ended; answers the last line that it said."""
+    """Run a command until it ends or is to be ended; answers what it said last."""
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(
             command, env=environment, stdout=said, stderr=subprocess.STDOUT, start_new_session=True
         )
-        while process.poll() is None and not signals.first:
-            time.sleep(LOOK_SECONDS)
-        if process.poll() is None:
-            say("Ray ends, which takes some seconds.")
-            _end(process)
+        try:
+            while process.poll() is None and not signals.first:
+                time.sleep(LOOK_SECONDS)
+            if process.poll() is None:
+                say("Ray ends, which takes some seconds.")
+                os.killpg(process.pid, signal.SIGTERM)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(END_SECONDS)
+        finally:  # whoever has not ended in order; a second Ctrl-C waits for nothing, but leaves nothing behind either
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
         said.seek(0)
-        lines = [line.strip() for line in said if line.strip()]
-    return lines[-1] if lines else f"exit code {process.returncode}"
+        return last_words([line.strip() for line in said if line.strip()]) or f"exit code {process.returncode}"
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End Ray with all that it has started: in order, and whoever does not by force."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(END_SECONDS)
+def last_words(lines: list[str]) -> str:
+    """What a program said last: all of an error, which may have several lines, or else the last one.
+
+    >>> last_words(["Traceback …", "RuntimeError: Version mismatch:", "Ray: 2.54.0", "Python: 3.11.7"])
+    'RuntimeError: Version mismatch: Ray: 2.54.0 Python: 3.11.7'
+    >>> last_words(["Ray runtime started.", "It was stopped."])
+    'It was stopped.'
+    """
+    errors = [at for at, line in enumerate(lines) if re.match(r"[\w.]+Error: ", line)]
+    return " ".join(lines[errors[-1] :] if errors else lines[-1:])

@@ -3,29 +3,28 @@
 Workers share memory with each other as on one machine; all that is missing is whoever learns. Nothing here knows Ray.
 """
 
-import re
 import tempfile
 import time
 import traceback
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import torch
 
 from hogwild.config.settings import Settings
 from hogwild.engines.crew import Carried, Crew, Onlookers
 from hogwild.engines.processes import ProcessEngine
 from hogwild.engines.ray.forwarding import Printed, Relay, read_capsules
-from hogwild.engines.ray.parcel import Goods, Offer, Parcel, pack_gradients, pack_rollout
+from hogwild.engines.ray.parcel import Counts, Goods, Offer, Parcel, pack_gradients, pack_rollout
 from hogwild.errors import HogwildError
 from hogwild.exchanges.make import MOST_ROLLOUTS, make_shared
 from hogwild.exchanges.shared import DROPPED, READY, SKIPPED, STEPS, VERSION
 from hogwild.exchanges.slots import Slots
 from hogwild.faults.keeper import Keeper
 from hogwild.link import InputSums
+from hogwild.machine import devices_here
 from hogwild.policies.make import make_policy
 from hogwild.policies.spec import PolicySpec
 from hogwild.report import Report
@@ -33,14 +32,6 @@ from hogwild.report import Report
 PATIENCE = 0.25  # seconds after which an empty parcel is sent, so that those elsewhere know that we live
 LARGEST = 16 * 1024**2  # bytes of rollouts in one parcel, if it holds more than one
 LOOK_SECONDS = 0.001  # between two looks at whether a worker has handed something over
-
-
-class Movable(Onlookers, Protocol):
-    """Onlookers who can look on elsewhere."""
-
-    def at(self, folder: Path) -> Onlookers:
-        """The same with another folder, on a machine that cannot reach that of the run."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -53,7 +44,7 @@ class Order:
     ranks: tuple[int, ...]  # of its workers among all
     incarnation: int  # another for every outpost that has these workers, so that they play other games
     carried: tuple[Carried, ...] = ()
-    onlookers: Movable | None = None
+    onlookers: Onlookers | None = None
     folder: Path | None = None  # of the run, if it can be reached from there
 
 
@@ -64,8 +55,7 @@ class Outpost:
         self.order = order
         # Only the learner knows when it is enough.
         settings = order.settings.update(workers=len(order.ranks), engine="processes", steps=0, minutes=0.0)
-        if not torch.cuda.is_available():  # machines that have none use their processors
-            settings = settings.update(device=[re.sub("^cuda.*", "cpu", name) for name in settings.execution.device])
+        settings = settings.update(device=devices_here(settings.execution.device))
         self.is_half = settings.execution.compress == "bfloat16"
         self.is_sum = settings.objective.reduction == "sum"
         self.takes_rollouts = settings.execution.exchange == "trajectories"
@@ -75,8 +65,8 @@ class Outpost:
         assert isinstance(self.shared.mailbox, Slots)
         self.slots = self.shared.mailbox
         if self.takes_rollouts:  # parcels that are too large wait for each other on the line
-            weight = sum(block[0].nbytes for block in self.slots.blocks.values())
-            self.most = max(1, min(self.most, LARGEST // weight))
+            size = sum(block[0].nbytes for block in self.slots.blocks.values())
+            self.most = max(1, min(self.most, LARGEST // size))
         else:
             self.most = max(1, min(self.most, MOST_ROLLOUTS // settings.execution.accumulate))
         self.own_folder = None if order.folder else tempfile.TemporaryDirectory(prefix="hogwild-")
@@ -95,8 +85,9 @@ class Outpost:
         self.engine = ProcessEngine(crew)
         self.relay = Relay(folder / "live") if order.folder is None else None
         self.printed = Printed()
-        self.number = self.step_sent = 0
-        self.sent = {SKIPPED: 0, DROPPED: 0}
+        self.step_told = 0  # of all machines, as we last knew it
+        self.steps = self.broken = 0  # counts of this machine
+        self.error: tuple[str, str] | None = None  # why nothing can be played here
         self.leaving: list[int] = []  # slots whose content is in the parcel that left last
         self.is_running = False
 
@@ -108,13 +99,14 @@ class Outpost:
     def trade(self, offer: Offer, weights: np.ndarray | None) -> Parcel:
         """Take new weights, and hand over what there is, within `PATIENCE`."""
         self._take(offer, weights)
+        reports: list[Report] = []
         try:
-            if not self.is_running:
+            if not self.is_running and self.error is None:
                 self.engine.start()
                 self.is_running = True
-            reports = self._wait()
+            reports = self._wait() if self.error is None else []
         except HogwildError as error:
-            return self._give_up(error)
+            self.error = (str(error), error.details or traceback.format_exc())
         return self._pack(reports, offer.watched)
 
     def finish(self) -> Parcel:
@@ -138,8 +130,8 @@ class Outpost:
         with self.lock:
             if weights is not None:
                 np.copyto(self.shared.weights.numpy(), weights)
-            counters[STEPS] = offer.step + self.shared.counter(STEPS) - self.step_sent
-            self.step_sent = offer.step
+            counters[STEPS] = offer.step + self.shared.counter(STEPS) - self.step_told
+            self.step_told = offer.step
             counters[VERSION], counters[READY] = offer.version, offer.ready
 
     def _release(self) -> None:
@@ -156,21 +148,16 @@ class Outpost:
             time.sleep(LOOK_SECONDS)
         return reports + self.engine.poll(0.0)
 
-    def _give_up(self, error: HogwildError) -> Parcel:
-        parcel = self._pack([], ())
-        parcel.error = (type(error).__name__, str(error), error.details or traceback.format_exc())
-        return parcel
-
     def _pack(self, reports: list[Report], watched: tuple[int, ...], is_last: bool = False) -> Parcel:
-        self.number += 1
         with self.lock:
             waiting = self.slots.waiting()
             taken = self.slots.take(waiting if is_last else min(waiting, self.most)) or []
-            steps, self.step_sent = self.shared.counter(STEPS) - self.step_sent, self.shared.counter(STEPS)
+            self.steps += self.shared.counter(STEPS) - self.step_told
+            self.step_told = self.shared.counter(STEPS)
             inputs = self._take_inputs()
-        goods, broken = self._goods(taken)
-        parcel = Parcel(self.number, goods, steps, self._since(SKIPPED), self._since(DROPPED) + broken, inputs)
-        parcel.reports = reports
+        goods = self._goods(taken)
+        counts = Counts(self.steps, self.shared.counter(SKIPPED), self.shared.counter(DROPPED) + self.broken)
+        parcel = Parcel(goods, counts, inputs, reports, error=self.error)
         parcel.statuses = [replace(status, machine=self.order.machine) for status in self.engine.statuses]
         parcel.carried = self.engine.carried()
         parcel.log = self.printed.read()
@@ -179,21 +166,15 @@ class Outpost:
             parcel.moments = self.relay.look(watched)
         return parcel
 
-    def _goods(self, taken: list[int]) -> tuple[list[Goods], int]:
-        """What is in these slots, and how many were only half written."""
+    def _goods(self, taken: list[int]) -> list[Goods]:
+        """What is in these slots, but for those that were only half written."""
         whole, now = [slot for slot in taken if self.slots.is_whole(slot)], time.monotonic()
         self.leaving = taken
+        self.broken += len(taken) - len(whole)
         if self.takes_rollouts:
-            return [pack_rollout(self.slots, slot, now) for slot in whole], len(taken) - len(whole)
+            return [pack_rollout(self.slots, slot, now) for slot in whole]
         groups = [whole[at : at + self.most] for at in range(0, len(whole), self.most)]
-        goods = [pack_gradients(self.slots, group, self.is_sum, self.is_half, now) for group in groups]
-        return goods, len(taken) - len(whole)
-
-    def _since(self, counter: int) -> int:
-        """How much a counter has grown since the last parcel."""
-        now = self.shared.counter(counter)
-        grown, self.sent[counter] = now - self.sent[counter], now
-        return grown
+        return [pack_gradients(self.slots, group, self.is_sum, self.is_half, now) for group in groups]
 
     def _take_inputs(self) -> InputSums | None:
         """What has been added up of inputs; from here on it is the learner's."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -44,15 +44,27 @@ class Goods:
         return sum(array.nbytes for array in self.arrays.values())
 
 
+class Counts(NamedTuple):
+    """What a machine has counted since it began: all of it in every parcel, since one may be lost.
+
+    >>> Counts(30, 1, 0) - Counts(10)
+    Counts(steps=20, skipped=1, dropped=0)
+    """
+
+    steps: int = 0
+    skipped: int = 0
+    dropped: int = 0
+
+    def __sub__(self, before: "Counts") -> "Counts":
+        return Counts(*(now - then for now, then in zip(self, before, strict=True)))
+
+
 @dataclass
 class Parcel:
     """What a machine answers."""
 
-    number: int
     goods: list[Goods] = field(default_factory=list)
-    steps: int = 0  # counts since the last parcel
-    skipped: int = 0
-    dropped: int = 0
+    counts: Counts = field(default_factory=Counts)
     inputs: InputSums | None = None
     reports: list[Report] = field(default_factory=list)
     statuses: list[WorkerStatus] = field(default_factory=list)
@@ -60,7 +72,7 @@ class Parcel:
     moments: dict[int, np.ndarray] = field(default_factory=dict)  # of the games that somebody looks at
     capsules: dict[str, bytes] = field(default_factory=dict)
     log: str = ""  # what workers have printed since the last parcel
-    error: tuple[str, str, str] | None = None  # the machine gives up: kind, words, traceback
+    error: tuple[str, str] | None = None  # the machine gives up: words, traceback
 
     @property
     def bytes(self) -> int:

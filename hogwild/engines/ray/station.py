@@ -16,7 +16,9 @@ from hogwild.engines.engine import WorkerStatus
 from hogwild.engines.ray.forwarding import Screens
 from hogwild.engines.ray.intake import Intake, Publisher
 from hogwild.engines.ray.outpost import Order
-from hogwild.engines.ray.parcel import Offer, Parcel
+from hogwild.engines.ray.parcel import Counts, Offer, Parcel
+from hogwild.engines.ray.travelling import differences, versions_here
+from hogwild.exchanges.shared import VERSION
 
 SILENCE = 3.0  # seconds after which a machine counts as lost, until it answers again
 SLOWER = 3.0  # times as long as the answer before may take: large parcels need their time on a slow line
@@ -53,16 +55,8 @@ class Answer(Protocol):
 class Remote(Protocol):
     """An outpost on another machine."""
 
-    def introduce(self) -> Answer:
-        """Ask for the versions of what it is made of; it may take long to come up."""
-        ...
-
-    def trade(self, offer: Offer) -> Answer:
-        """Ask for a parcel."""
-        ...
-
-    def finish(self) -> Answer:
-        """Ask for the last parcel."""
+    def ask(self, method: str, *arguments: Any) -> Answer:
+        """Ask it to do something and to answer."""
         ...
 
     def kill(self) -> None:
@@ -88,12 +82,12 @@ Tell = Callable[["Station", str, Any], None]  # what kind of news, and the news
 class Sender(Protocol):
     """Somebody who can make outposts."""
 
-    def missing(self, machine: Machine) -> Answer:
-        """Ask which packages a machine lacks."""
+    def versions(self, machine: Machine) -> Answer | None:
+        """Ask which versions a machine has of what we need; None if they are ours."""
         ...
 
-    def send(self, machine: Machine, order: Order, missing: list[str]) -> Remote:
-        """Make an outpost there, with these packages."""
+    def send(self, machine: Machine, order: Order, there: dict[str, str]) -> Remote:
+        """Make an outpost there, where there are these versions; it may take long to come up."""
         ...
 
 
@@ -106,26 +100,24 @@ class Station(threading.Thread):
         self.sender, self.tell = sender, tell
         self.stopping = threading.Event()
         self.leaving = threading.Event()  # at once, without asking for the last parcel
-        self.is_silent = self.is_introduced = False
+        self.is_silent = self.has_joined = False
         self.patience = SILENCE
+        self.oldest = 0  # version that is still learned from
         self.statuses = [WorkerStatus(rank, machine=machine.name) for rank in order.ranks]
-        self.bytes_in = self.bytes_out = self.steps = 0
+        self.bytes_in = self.bytes_out = 0
+        self.counts = Counts()  # that the machine has told
 
-    def serve(
-        self, intake: Intake, publisher: Publisher, screens: Screens | None, refuse: Callable[[Any], str]
-    ) -> None:
-        """Begin; `refuse` answers in words what is wrong with the versions of what an outpost is made of."""
-        self.intake, self.publisher, self.screens, self.refuse = intake, publisher, screens, refuse
+    def serve(self, intake: Intake, publisher: Publisher, screens: Screens | None) -> None:
+        """Begin."""
+        self.intake, self.publisher, self.screens = intake, publisher, screens
         self.start()
 
     def run(self) -> None:
         """Ask until the end."""
         remote: Remote | None = None
         try:
-            missing = [] if self.machine.is_here else self._wait(self.sender.missing(self.machine))
-            remote = self.sender.send(self.machine, self.order, missing)
-            if words := self.refuse(self._wait(remote.introduce())):
-                raise Unfit(words)
+            there = self._versions()
+            remote = self.sender.send(self.machine, self.order, there)
             self._work(remote)
             kind, why = "done", Gone("")
         except Unfit as error:
@@ -140,65 +132,77 @@ class Station(threading.Thread):
             status.state = "stopped" if self.stopping.is_set() else "dead"
         self.tell(self, "done" if self.stopping.is_set() else kind, why)
 
+    def _versions(self) -> dict[str, str]:
+        """Versions of what is needed on that machine, if they go with ours; what it lacks is installed for it."""
+        here, asked = versions_here(), self.sender.versions(self.machine)
+        there: dict[str, str] = here if asked is None else self._wait(asked)
+        if words := differences(there, here):
+            raise Unfit(words)
+        return there
+
     def _work(self, remote: Remote) -> None:
         """Ask for one parcel after the other; the next is filled while the last one is unpacked."""
-        asked = remote.trade(known := self._offer(None))
-        self.is_introduced = True
-        self.tell(self, "joined", "")
-        is_last, oldest = False, 0  # oldest version that is still learned from
+        asked = self._ask(remote, None)
+        is_last = False
         while not is_last:
             began = time.monotonic()
             try:
                 parcel = self._wait(asked)
             except Unanswered:
+                if self.stopping.is_set():
+                    raise
                 self._miss()
                 time.sleep(LOOK_SECONDS)
-                asked = remote.trade(known := self._offer(None))  # the last weights may be lost, too
+                asked = self._ask(remote, None)  # the last weights may be lost, too
                 continue
-            if known.weights is not None:
+            if self.known.weights is not None:
                 self.bytes_out += self.publisher.shared.weights.nbytes
-            if self.is_silent:
-                self.tell(self, "back", "")
-                oldest, self.is_silent = known.version + 1, False
+            if not self.has_joined or self.is_silent:
+                self.tell(self, "back" if self.has_joined else "joined", "")
+                self.has_joined, self.is_silent = True, False
             self.patience = max(SILENCE, SLOWER * (time.monotonic() - began))
             is_last = self.stopping.is_set()
-            asked = remote.finish() if is_last else remote.trade(known := self._offer(known))
-            self._take(parcel, oldest)
+            asked = remote.ask("finish") if is_last else self._ask(remote, self.known)
+            self._take(parcel)
         if (parcel := asked.wait(FINISH_SECONDS)) is not None:
-            self._take(parcel, oldest)
+            self._take(parcel)
 
-    def _offer(self, known: Offer | None) -> Offer:
+    def _ask(self, remote: Remote, known: Offer | None) -> Answer:
+        """Ask for a parcel, with what is new since an offer that it knows of."""
         watched = self.screens.wanted(self.order.ranks) if self.screens is not None else ()
-        return self.publisher.offer(known, watched)
+        self.known = self.publisher.offer(known, watched)
+        return remote.ask("trade", self.known)
 
     def _wait(self, answer: Answer) -> Any:
         """An answer, however long it takes: whoever has it tells if the machine is gone."""
         began, is_told = time.monotonic(), False
         while (found := answer.wait(LOOK_SECONDS)) is None:
             waited = time.monotonic() - began
-            if self.leaving.is_set() or (self.stopping.is_set() and (self.is_silent or not self.is_introduced)):
+            if self.leaving.is_set() or (self.stopping.is_set() and (self.is_silent or not self.has_joined)):
                 raise Gone("the run ended")
-            if not self.is_introduced and not is_told and waited > SLOW_START:
+            if not self.has_joined and not is_told and waited > SLOW_START:
                 is_told = True
                 self.tell(self, "slow", "")
-            if self.is_introduced and waited > self.patience:
+            if self.has_joined and waited > self.patience:
                 self._miss()
         return found
 
     def _miss(self) -> None:
         """Say once that there is no answer."""
         if not self.is_silent:
-            self.is_silent = True
+            self.is_silent, self.oldest = True, self.known.version + 1
             for status in self.statuses:
                 status.state = "silent"
             self.tell(self, "silent", "")
 
-    def _take(self, parcel: Parcel, oldest: int) -> None:
+    def _take(self, parcel: Parcel) -> None:
         self.statuses = parcel.statuses or self.statuses
         self.bytes_in += parcel.bytes
-        self.steps += parcel.steps
-        self.intake.take(parcel, self.leaving.is_set, oldest)
+        new, self.counts = parcel.counts - self.counts, parcel.counts
+        # Where nobody has learned meanwhile, even the weights from before a silence are the newest.
+        oldest = min(self.oldest, self.publisher.shared.counter(VERSION))
+        self.intake.take(parcel, new, self.leaving.is_set, oldest)
         parcel.goods = []  # they may lie in memory that is needed
         self.tell(self, "parcel", parcel)
         if parcel.error is not None:
-            raise Unfit(*parcel.error[1:])
+            raise Unfit(*parcel.error)

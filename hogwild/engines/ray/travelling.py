@@ -1,6 +1,7 @@
 """What has to be the same on every machine, and the code that travels there."""
 
 import importlib.util
+import platform
 import re
 import sys
 from contextlib import suppress
@@ -8,7 +9,6 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 from hogwild.config.settings import Settings
-from hogwild.machine import versions
 from hogwild.own import is_own
 
 PACKAGE = Path(__file__).parent.parent.parent
@@ -21,45 +21,40 @@ FAMILIES = {
     "minigrid": "minigrid",
     "envpool": "envpool",
 }
-# How many parts of a version have to be the same: parcels are pickled records of this very package.
-ALIKE = {"hogwild": 3, "python": 2, "torch": 2, "numpy": 1, "gymnasium": 1}
+# How many parts of a version have to be the same, where it is there at all: parcels are pickled. Hogwild travels.
+ALIKE = {"python": 2, "torch": 2, "numpy": 1, "gymnasium": 1}
 
 
 def versions_here() -> dict[str, str]:
-    """Versions of what parcels are made of and by."""
-    from hogwild import __version__
+    """Versions of Python and of all packages that workers need.
 
-    return versions() | {"hogwild": __version__}
-
-
-def require_alike(there: dict[str, str], here: dict[str, str]) -> str:
-    """What is wrong with the versions of another machine, in words; nothing if they are alike enough.
-
-    >>> require_alike({"torch": "2.6.1"}, {"torch": "2.13.0"})
-    'it has torch 2.6.1, and the learner 2.13.0'
-    >>> require_alike({"torch": "2.13.1"}, {"torch": "2.13.0"})
-    ''
-    """
-    wrong = [
-        f"{name} {there.get(name, 'not at all')}, and the learner {here[name]}"
-        for name, parts in ALIKE.items()
-        if name in here and there.get(name, "").split(".")[:parts] != here[name].split(".")[:parts]
-    ]
-    return f"it has {'; '.join(wrong)}" if wrong else ""
-
-
-def packages_needed() -> dict[str, str]:
-    """Packages that workers need, and the versions that they have here.
-
-    >>> "torch" in packages_needed()
+    >>> {"python", "torch", "gymnasium"} <= set(versions_here())
     True
     """
-    own = [re.split(r"[^\w.-]", line)[0] for line in requires("hogwild") or [] if "extra ==" not in line]
-    found = {}
-    for name in [*own, *(package for package, module in FAMILIES.items() if module in sys.modules)]:
+    found = {"python": platform.python_version()}
+    needed = [name for name, module in FAMILIES.items() if module in sys.modules]
+    with suppress(PackageNotFoundError):
+        needed += [re.split(r"[^\w.-]", line)[0] for line in requires("hogwild") or [] if "extra ==" not in line]
+    for name in needed:
         with suppress(PackageNotFoundError):
             found[name] = version(name).partition("+")[0]  # 2.13.0+cpu is how this machine got it
     return found
+
+
+def differences(there: dict[str, str], here: dict[str, str]) -> str:
+    """What is wrong with the versions of another machine, in words; nothing if they are alike enough.
+
+    >>> differences({"torch": "2.6.1"}, {"torch": "2.13.0"})
+    'it has torch 2.6.1, and the learner 2.13.0'
+    >>> differences({"torch": "2.13.1"}, {"torch": "2.13.0"}), differences({}, {"torch": "2.13.0"})
+    ('', '')
+    """
+    wrong = [
+        f"{name} {there[name]}, and the learner {here[name]}"
+        for name, parts in ALIKE.items()
+        if name in here and name in there and there[name].split(".")[:parts] != here[name].split(".")[:parts]
+    ]
+    return f"it has {'; '.join(wrong)}" if wrong else ""
 
 
 def modules_of(settings: Settings) -> list[str]:
@@ -83,9 +78,8 @@ def modules_to_send(own_modules: list[str]) -> list[str]:
     sent = [str(PACKAGE)]
     for name in own_modules:
         found = importlib.util.find_spec(name.partition(".")[0])
-        origin = Path(found.origin) if found is not None and found.origin else None
-        if origin is not None and not _is_installed(origin):
-            sent.append(str(origin.parent if origin.name == "__init__.py" else origin))
+        places = [] if found is None else [*(found.submodule_search_locations or [found.origin or ""])]
+        sent += [place for place in places if place and not _is_installed(Path(place))]
     return sent
 
 

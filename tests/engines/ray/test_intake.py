@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from hogwild.engines.ray.intake import Intake, Publisher
-from hogwild.engines.ray.parcel import Goods, Parcel
+from hogwild.engines.ray.parcel import Counts, Goods, Parcel
 from hogwild.exchanges.make import make_shared
 from hogwild.exchanges.shared import DROPPED, READY, SKIPPED, SKIPPED_IN_A_ROW, STEPS, VERSION, SharedWeights
 from hogwild.exchanges.slots import Slots
@@ -34,7 +34,7 @@ def box_of(shared: SharedWeights) -> Slots:
 def test_a_parcel_is_counted_and_handed_over() -> None:
     shared = shared_of()
     Intake(shared, threading.Lock(), 10).take(
-        Parcel(1, [goods_of(shared, 1.0), goods_of(shared, 2.0)], steps=640, skipped=2, dropped=1), lambda: False
+        Parcel([goods_of(shared, 1.0), goods_of(shared, 2.0)]), Counts(640, 2, 1), lambda: False
     )
     assert [shared.counter(c) for c in (STEPS, SKIPPED, SKIPPED_IN_A_ROW, DROPPED)] == [640, 2, 2, 1]
     slots = box_of(shared)
@@ -47,7 +47,7 @@ def test_a_parcel_is_counted_and_handed_over() -> None:
 def test_what_comes_too_late_is_counted_and_thrown_away() -> None:
     shared = shared_of()
     old, new = goods_of(shared, 1.0), replace(goods_of(shared, 2.0), versions=(3, 4))
-    Intake(shared, threading.Lock(), 10).take(Parcel(1, [old, new], steps=64), lambda: False, oldest=3)
+    Intake(shared, threading.Lock(), 10).take(Parcel([old, new]), Counts(64), lambda: False, oldest=3)
     assert (shared.counter(STEPS), shared.counter(DROPPED), box_of(shared).waiting()) == (64, 1, 1)
 
 
@@ -55,8 +55,8 @@ def test_who_waits_for_a_slot_is_let_go_when_the_run_ends() -> None:
     shared = shared_of(slots=1)
     pool = len(box_of(shared).headers)
     intake, stopped = Intake(shared, threading.Lock(), 10), threading.Event()
-    parcel = Parcel(1, [goods_of(shared, 1.0)] * (pool + 1))
-    waiting = threading.Thread(target=lambda: intake.take(parcel, stopped.is_set))
+    parcel = Parcel([goods_of(shared, 1.0)] * (pool + 1))
+    waiting = threading.Thread(target=lambda: intake.take(parcel, Counts(), stopped.is_set))
     waiting.start()
     waiting.join(0.3)
     assert waiting.is_alive()
@@ -73,7 +73,7 @@ def test_sums_of_inputs_from_elsewhere_become_means() -> None:
     intake = Intake(shared, threading.Lock(), normalise_steps=4)
     for _ in range(2):
         sums = InputSums(2, np.full(4, 6.0), np.full(4, 20.0), steps=0)  # of 2 and 4
-        intake.take(Parcel(1, inputs=sums, steps=2), lambda: False)
+        intake.take(Parcel(inputs=sums), Counts(2), lambda: False)
     assert shared.counter(READY)
     views = dict(shared.layout.views(shared.weights))
     mean = next(view for name, view in views.items() if name.endswith(".mean"))

@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import psutil
@@ -44,14 +45,19 @@ def test_what_never_comes_up_is_said_with_its_last_words(tmp_path: Path) -> None
         node.keep(command("print('no such port')"), tmp_path / "token", print)
 
 
-def test_everything_that_was_started_ends_with_the_signal(tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [1, 2])
+def test_everything_that_was_started_ends_with_the_signal(times: int, tmp_path: Path) -> None:
     child = tmp_path / "child"
+    stubborn = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " if times > 1 else ""
     script = (
-        f"import subprocess, sys, time; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); "
+        f"{stubborn}import subprocess, sys, time; "
+        "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); "
         f"open('{child}', 'w').write(str(p.pid)); time.sleep(60)"
     )
-    threading.Timer(1.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    assert node.keep(command(script), tmp_path / "token", print) == signal.SIGINT
+    for number in range(times):  # the second time it does not want to end
+        threading.Timer(1.5 + number, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt) if times > 1 else nullcontext():
+        assert node.keep(command(script), tmp_path / "token", print) == signal.SIGINT
     end = time.monotonic() + 5.0
     while psutil.pid_exists(pid := int(child.read_text())) and time.monotonic() < end:
         if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:

@@ -65,8 +65,8 @@ def test_every_step_that_was_played_is_counted_once_and_every_rollout_arrives(ho
     parcels = learner.until(lambda parcel: all(status.steps > 200 for status in parcel.statuses))
     parcels.append(learner.outpost.finish())
     rollouts = [goods for parcel in parcels for goods in parcel.goods]
-    assert sum(parcel.steps for parcel in parcels) == 16 * len(rollouts) > 0
-    assert [parcel.number for parcel in parcels] == list(range(1, len(parcels) + 1))
+    assert parcels[-1].counts.steps == 16 * len(rollouts) > 0
+    assert [parcel.counts for parcel in parcels] == sorted(parcel.counts for parcel in parcels)
     reported = sum(report.steps for parcel in parcels for report in parcel.reports)
     assert reported == 16 * len(rollouts)
     assert {report.worker for parcel in parcels for report in parcel.reports} == {3, 7}  # their ranks among all
@@ -89,7 +89,7 @@ def test_means_of_inputs_are_made_by_the_learner_alone(home: Callable[..., Home]
     learner = home(exchange="trajectories", normalise="running", normalise_steps=32)
     first = learner.until(lambda parcel: parcel.inputs is not None)[-1]
     assert first.inputs is not None
-    assert first.inputs.count == first.steps > 0
+    assert first.inputs.count == first.counts.steps > 0
     assert not first.goods  # nothing is learned from before the means are known
     learner.until(lambda parcel: parcel.inputs is not None)
     views = dict(learner.outpost.shared.layout.views(learner.outpost.shared.weights))
@@ -117,7 +117,8 @@ def test_a_machine_on_which_nothing_can_be_played_gives_up_in_words(home: Callab
     learner.outpost.engine.crew.settings = learner.resolved.settings.update(env="no_such_module:Env-v0", workers=2)
     parcel = learner.until(lambda parcel: parcel.error is not None)[-1]
     assert parcel.error is not None
-    assert "no_such_module" in parcel.error[1]
+    assert "no_such_module" in parcel.error[0]
+    assert learner.trade().error == parcel.error  # the answer before may be lost
 
 
 def test_games_elsewhere_are_seen_in_the_folder_of_the_run(home: Callable[..., Home], tmp_path: Path) -> None:
