@@ -1,6 +1,7 @@
 """What all tests have in common: nothing outlives one. And the table in `docs/cells.md`, which those of cells write."""
 
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -108,6 +109,10 @@ def page(held: dict[str, set[str]]) -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Lead the table, unless another process does."""
+    """Lead the table, unless another process does. Ctrl-C and closed terminals mean what they mean to a user, also
+    where tests are run in the background by a shell that ignores them, which their processes would inherit."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Table(), "table of cells")

@@ -80,8 +80,10 @@ def test_real_runs_have_speed_and_every_axis(trained: Path) -> None:
     (course, *_) = [read_course(f) for f in find_runs(["rate0.01-seed0"], str(trained))]
     status = json.loads((trained / "rate0.01-seed0" / "status.json").read_text())
     assert course.axes["steps"][-1] == status["steps"]
-    assert course.axes["minutes"][-1] * 60 == pytest.approx(status["seconds"], rel=0.2)
-    assert course.steps_per_second == pytest.approx(status["steps"] / status["seconds"], rel=0.2)
+    # The last row is written before the last checkpoint, the status after it.
+    seconds = course.axes["minutes"][-1] * 60
+    assert seconds == pytest.approx(status["seconds"], rel=0.2, abs=1.0)
+    assert course.steps_per_second == pytest.approx(status["steps"] / seconds, rel=0.2)
     assert all(len(axis) == len(course.returns) and (np.diff(axis) >= 0).all() for axis in course.axes.values())
 
 

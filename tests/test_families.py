@@ -20,8 +20,8 @@ FAMILIES = {
     "HalfCheetah-v5": ["control", "control-ppo", "halfcheetah-ppo"],
     "Hopper-v5": ["control", "control-ppo"],
     "Walker2d-v5": ["control", "control-ppo"],
-    "Ant-v5": ["control", "control-ppo"],
-    "Humanoid-v5": ["control", "control-ppo"],
+    "Ant-v5": ["control", "control-ppo", "ant-ppo"],
+    "Humanoid-v5": ["control", "control-ppo", "humanoid-ppo"],
     "minigrid:MiniGrid-MemoryS7-v0": ["vectors", "minigrid"],
 }
 

@@ -31,6 +31,7 @@ def tensorboard(runs: str, wanted: bool) -> Iterator[None]:
             process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
+            process.wait()
 
 
 def free_port(wanted: int) -> int:

@@ -5,6 +5,7 @@ doing. Each has one pipe to the coordinator, so that a death is seen at once and
 """
 
 import time
+from contextlib import suppress
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -86,6 +87,10 @@ class ProcessEngine:
                 reports += self.poll(0.1)
             except HogwildError:
                 continue  # one is gone already; the others finish what they have begun
+        for member in self.members:  # whoever ended last may have spoken since
+            if member.pipe is not None:
+                with suppress(HogwildError):
+                    reports += self._hear(member)
         self.kill()
         return reports
 

@@ -4,6 +4,7 @@ The environment counts its steps and the memory counts its forward passes, so th
 rollout, the state stored with it, and the reset of the memory shows as an unequal integer.
 """
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -86,5 +87,8 @@ def test_recurrent_state_survives_the_rollout_border(cell: Cell, counting: list[
     session = make_session(cell, "Counting-v0", memory="gru", envs=[2, 3], rollout_steps=[3, 5], **changes)
     with running(session) as reports:
         work_until(session, reports, 20)
+        end = time.monotonic() + 30.0  # a thread may have begun late
+        while not {3, 5} <= set(counting) and time.monotonic() < end:
+            session.engine.poll(0.05)
         session.engine.stop()
     assert {3, 5} <= set(counting)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,14 @@ class Started:
                     found.append(process)
             except (OSError, psutil.Error):
                 continue
+        return found
+
+    def command_lines(self) -> list[str]:
+        """What those processes were started as."""
+        found = []
+        for process in self.family():
+            with suppress(psutil.Error):  # it may have ended since
+                found.append(" ".join(process.cmdline()))
         return found
 
 

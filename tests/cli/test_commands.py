@@ -368,7 +368,7 @@ def test_help_and_version_are_there(here: Callable[..., Ended]) -> None:
 
 def test_help_is_there_in_half_a_second(tmp_path: Path) -> None:
     taken = []
-    for _ in range(3):
+    for _ in range(5):
         began = time.monotonic()
         subprocess.run([*COMMAND, "--help"], check=True, capture_output=True, cwd=tmp_path)
         taken.append(time.monotonic() - began)
@@ -430,7 +430,7 @@ def test_a_signal_ends_training_in_order(tmp_path: Path, number: int, to_all: bo
 @pytest.mark.fault(19)
 def test_ctrl_c_while_workers_load_ends_in_order_and_without_noise(tmp_path: Path) -> None:
     started = Started(ENDLESS, tmp_path)
-    wait_until(lambda: any("spawn_main" in " ".join(p.cmdline()) for p in started.family()), 60, "a worker")
+    wait_until(lambda: any("spawn_main" in words for words in started.command_lines()), 60, "a worker")
     time.sleep(0.5)  # long enough for it to be alive, and not for torch to be loaded
     started.signal_all(signal.SIGINT)
     ended = started.wait()

@@ -103,5 +103,7 @@ def test_what_it_does_not_have_is_refused(env: str, words: str) -> None:
 
 @pytest.mark.learn
 def test_an_agent_learns_in_it_and_is_evaluated_in_gymnasium(tmp_path: object) -> None:
-    run = hogwild.train("CartPole-v1", backend="envpool", workers=2, steps=200_000, runs=str(tmp_path))
-    assert evaluate(hogwild.load(run), episodes=20, greedy=True).summary()["mean"] > 400
+    goal = {"until_return": 400.0, "steps": 1_000_000}
+    run = hogwild.train("CartPole-v1", backend="envpool", workers=2, runs=str(tmp_path), **goal)
+    assert run.status["reason"].startswith("solved")
+    assert evaluate(hogwild.load(run), episodes=20, greedy=True).summary()["mean"] > 200

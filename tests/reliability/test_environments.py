@@ -157,11 +157,11 @@ def test_a_huge_reward_leaves_the_weights_finite(faulty: Choose, tmp_path: Path)
 def test_a_leaking_environment_has_its_worker_replaced(
     fault: str, words: str, faulty: Choose, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(supervisor, "WEIGH_SECONDS", 0.3)
+    monkeypatch.setattr(supervisor, "WEIGH_SECONDS", 0.0)
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (800, limits[1]))
     try:
-        env = faulty(fault, after=0, chance=0.05)  # slowly: it is looked at every 0.3 s
+        env = faulty(fault, after=0, chance=0.05)  # slowly: it is looked at now and then
         run = hogwild.train(env, workers=2, envs=1, minutes=0.4, worker_memory=500.0, runs=str(tmp_path))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)

@@ -19,7 +19,7 @@ def solved(world: World, *flags: object) -> dict[str, Any]:
     for _ in range(3):
         world.add()
     until(lambda: world.joined() == 3, 100.0, "three machines")
-    training = world.train("--seed", 1, "--until-return", 475, "--steps", 1_000_000, *flags)
+    training = world.train("--seed", 1, "--until-return", 400, "--steps", 1_000_000, *flags)
     code = training.wait(300.0)
     text = training.tail()
     return {"code": code, "text": text, "machines": sorted(training.machines()), "steps": training.steps()}
@@ -42,10 +42,10 @@ def killed(world: World) -> dict[str, Any]:
     training = world.train(*ENDLESS)
     until(lambda: training.playing() == {"n1", "n2", "n3"}, 150.0, f"three machines: {training.tail()}")
     training.grows(2000)
-    before = training.speed("n2", 4.0)
+    before = training.speed("n2", 6.0)
     first.kill()
     lost = until(lambda: training.events("silent") + training.events("gone"), 20.0, "a word about n1")
-    during = training.speed("n2", 4.0)
+    during = training.speed("n2", 6.0)
     until(lambda: training.events("gone"), 30.0, "the end of n1")
     learner = next(worker for worker in training.status["workers"] if worker["role"] == "learner")
     os.kill(learner["pid"], signal.SIGKILL)
@@ -73,7 +73,7 @@ def cut_off(world: World) -> dict[str, Any]:
     training = world.train(*ENDLESS)
     until(lambda: training.playing() == {"n1", "n2"}, 150.0, f"two machines: {training.tail()}")
     training.grows(2000)
-    before = training.speed("n2", 4.0)
+    before = training.speed("n2", 6.0)
     first.cut_off()
     seen = until(lambda: training.events("silent") + training.events("gone"), 20.0, "a word about n1")
     meanwhile = training.speed("n2", 8.0)
@@ -126,9 +126,9 @@ def slow_line(world: World) -> dict[str, Any]:
     until(lambda: training.playing() == {"n1", "n2"}, 150.0, f"two machines: {training.tail()}")
     node.slow_down("2mbit")
     training.grows(30_000, 120.0)
-    speeds = {name: training.speed(name, 6.0) for name in ("n1", "n2")}
+    speeds = {name: training.speed(name, 12.0) for name in ("n1", "n2")}
     rows = (training.folder / "metrics.jsonl").read_text().splitlines()
-    return {"speeds": speeds, "has_lag": '"async/lag"' in rows[-2] + rows[-3], "code": training.end()}
+    return {"speeds": speeds, "has_lag": '"async/lag"' in "".join(rows[-10:]), "code": training.end()}
 
 
 def strangers(world: World) -> dict[str, Any]:

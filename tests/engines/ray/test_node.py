@@ -22,6 +22,13 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node, "LOOK_SECONDS", 0.05)
 
 
+def is_alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def command(script: str) -> list[str]:
     return [sys.executable, "-c", script]
 
@@ -54,16 +61,22 @@ def test_everything_that_was_started_ends_with_the_signal(times: int, tmp_path: 
         "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); "
         f"open('{child}', 'w').write(str(p.pid)); time.sleep(60)"
     )
-    for number in range(times):  # the second time it does not want to end
-        threading.Timer(1.5 + number, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+
+    def press_ctrl_c() -> None:
+        end = time.monotonic() + 30.0
+        while not (child.exists() and child.read_text()) and time.monotonic() < end:
+            time.sleep(0.05)
+        for _ in range(times):  # the second time it does not want to end
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1.0)
+
+    threading.Thread(target=press_ctrl_c).start()
     with pytest.raises(KeyboardInterrupt) if times > 1 else nullcontext():
         assert node.keep(command(script), tmp_path / "token", print) == signal.SIGINT
     end = time.monotonic() + 5.0
-    while psutil.pid_exists(pid := int(child.read_text())) and time.monotonic() < end:
-        if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-            return
+    while is_alive(pid := int(child.read_text())) and time.monotonic() < end:
         time.sleep(0.05)
-    assert not psutil.pid_exists(pid)
+    assert not is_alive(pid)
 
 
 def test_only_a_record_of_the_same_address_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,7 +120,7 @@ class Bench:
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
-    monkeypatch.setattr(module, "SILENCE", 0.3)
+    monkeypatch.setattr(module, "SILENCE", 1.5)
     monkeypatch.setattr(module, "LOOK_SECONDS", 0.05)
     return Bench()
 

@@ -180,7 +180,8 @@ class Training:
             found: dict[str, Any] = json.loads((self.folder / "status.json").read_text())
         except (OSError, ValueError):
             return {"steps": 0, "workers": []}
-        return found
+        # After a kill it may be that of the one before.
+        return found if found["pid"] == self.process.pid else found | {"workers": []}
 
     def steps(self) -> int:
         """Steps so far."""
@@ -197,10 +198,11 @@ class Training:
     def events(self, kind: str) -> list[dict[str, Any]]:
         """What happened to the run."""
         try:
-            lines = (self.folder / "events.jsonl").read_text().splitlines()
+            lines = (self.folder / "events.jsonl").read_text().splitlines(keepends=True)
         except OSError:
             return []
-        return [event for event in map(json.loads, lines) if event["kind"] == kind]
+        whole = [json.loads(line) for line in lines if line.endswith("\n")]
+        return [event for event in whole if event["kind"] == kind]
 
     def speed(self, name: str, seconds: float) -> float:
         """Steps a second of one machine."""
