@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 pytestmark = pytest.mark.cluster
+LOOPBACK = {"127.0.0.1", "::ffff:127.0.0.1", "::1"}
 CELLS = [
     ("a3c", "gradients"),
     ("a3c", "trajectories"),
@@ -61,6 +62,10 @@ def rays_own() -> set[int]:
     return found
 
 
+def listening(process: psutil.Process) -> list[Any]:
+    return [each for each in process.net_connections() if each.status == psutil.CONN_LISTEN]
+
+
 @pytest.mark.learn
 @pytest.mark.parametrize(("objective", "exchange"), CELLS, ids=lambda word: word)
 def test_every_cell_learns_a_probe(objective: str, exchange: str, tmp_path: Path) -> None:
@@ -79,6 +84,8 @@ def test_ctrl_c_ends_in_order_and_nothing_is_left_behind(tmp_path: Path) -> None
     while status(tmp_path)["steps"] < 5000 and time.monotonic() < end:
         time.sleep(0.2)
     assert status(tmp_path)["steps"] >= 5000
+    family = {psutil.Process(pid) for pid in {training.pid} | (rays_own() - before)}
+    assert {listened.laddr.ip for process in family for listened in listening(process)} <= LOOPBACK
     training.send_signal(signal.SIGINT)
     said, _ = training.communicate(timeout=60)
     assert training.returncode == 130, said
