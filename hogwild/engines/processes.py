@@ -5,7 +5,6 @@ doing. Each has one pipe to the coordinator, so that a death is seen at once and
 """
 
 import time
-from contextlib import suppress
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -82,15 +81,11 @@ class ProcessEngine:
         self.supervisor.is_stopping = True
         reports: list[Report] = []
         deadline = time.monotonic() + STOP_SECONDS
-        while any(process.is_alive() for process in self.processes) and time.monotonic() < deadline:
+        while self.processes and time.monotonic() < deadline:  # until all are heard to the end, and not only dead
             try:
                 reports += self.poll(0.1)
             except HogwildError:
                 continue  # one is gone already; the others finish what they have begun
-        for member in self.members:  # whoever ended last may have spoken since
-            if member.pipe is not None:
-                with suppress(HogwildError):
-                    reports += self._hear(member)
         self.kill()
         return reports
 
