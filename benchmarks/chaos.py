@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,8 @@ def measure(env: str, minutes: float, runs: str) -> list[dict[str, Any]]:
         if pair[0].process.poll() is None and passed < 60 * minutes - QUIET:
             done.append(disturb(pair[0], chance))
         elif passed > 60 * minutes:
-            pair[0].process.terminate()  # it ends in order
+            with suppress(psutil.NoSuchProcess):  # it may just have ended
+                pair[0].process.terminate()  # in order
     time.sleep(EVERY)  # for those who were killed to vanish
     left = sorted(ours(runs) - others)
     left_behind = {"processes": left, "shared_memory": sorted(set(os.listdir("/dev/shm")) - before)}
