@@ -28,14 +28,14 @@ PARTS: dict[str, dict[str, str]] = {  # what is trained, by the name of its row
     "solve": {
         "LunarLander-v3": "LunarLander-v3 --steps 1_000_000",
         "LunarLanderContinuous-v3": "LunarLanderContinuous-v3 --steps 1_000_000",
-        "BipedalWalker-v3": "BipedalWalker-v3 --backend envpool --steps 3_000_000",
+        "BipedalWalker-v3": "BipedalWalker-v3 --backend envpool --steps 4_500_000",
     },
     "mujoco": {
         name: f"{name} --backend envpool --steps 1_000_000"
         for name in ("HalfCheetah-v5", "Hopper-v5", "Walker2d-v5", "Ant-v5", "Humanoid-v5")
     },
     "memory": {
-        f"MemoryS7, {memory}": f"{MAZE} --memory {memory} --workers 1 --until-return 0.96 --steps 1_500_000"
+        f"MemoryS7, {memory}": f"{MAZE} --backend envpool --memory {memory} --until-return 0.96 --steps 1_500_000"
         for memory in ("none", "gru", "lstm")
     },
     "hardcore": {"BipedalWalkerHardcore-v3": "BipedalWalkerHardcore-v3 --backend envpool --minutes 60"},
