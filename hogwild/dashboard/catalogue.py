@@ -51,7 +51,8 @@ class Catalogue:
             return self._row(folder)
         except Exception:  # files that somebody else wrote, or that are just being removed
             nothing = {"steps": 0, "minutes": 0, "updates": 0, "results": 0, "return_mean": None, "return_best": None}
-            return {"name": folder.name, "env": "", "state": "damaged", "created": "", "spark": []} | nothing
+            words = {"name": folder.name, "env": "", "state": "damaged", "reason": "", "created": ""}
+            return words | nothing | {"spark": []}
 
     def _row(self, folder: RunFolder) -> dict[str, Any]:
         status = read_json(folder.status)
