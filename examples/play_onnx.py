@@ -10,6 +10,7 @@ import gymnasium
 import numpy as np
 import onnxruntime
 
+sys.path.insert(0, "")  # environments of your own, in this folder
 session = onnxruntime.InferenceSession(sys.argv[1], providers=["CPUExecutionProvider"])
 facts = json.loads(session.get_modelmeta().custom_metadata_map["hogwild"])
 env = gymnasium.make(facts["env"])

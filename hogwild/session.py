@@ -42,7 +42,7 @@ def require_parts(settings: Settings) -> None:
     """Refuse parts of your own that are not there, and an engine that cannot run here, before anything is made."""
     require_own(settings)
     if settings.execution.engine == "ray":
-        from hogwild.engines.ray.cluster import require_cluster
+        from hogwild.engines.ray.reaching import require_cluster
 
         require_cluster(settings.execution.address)
 

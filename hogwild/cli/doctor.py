@@ -43,12 +43,14 @@ def examine_run(given: Doctor) -> int:
     if end["state"] in ("failed", "died"):
         print(f"The run {end['state']}: {end['reason'].splitlines()[0]}")
         print(f"  {folder.log} has the details; hogwild resume {folder.path} goes on from its newest checkpoint")
+        if folder.events.exists():
+            print(f"  {folder.events} says what had happened to it before")
     for finding in findings:
         print(f"{finding.rule}: since step {finding.step:,}, {finding.what}.")
         print(f"  try {finding.advice}")
-    if not findings:
+    if not findings and end["state"] not in ("failed", "died"):
         print(f"Nothing looks wrong at step {patient.steps:,} ({len(RULES)} rules).")
-    return 0
+    return int(end["state"] in ("failed", "died"))
 
 
 def examine_machine(given: Doctor) -> int:

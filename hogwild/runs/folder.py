@@ -44,13 +44,13 @@ class RunFolder:
     def create(self, overwrite: bool = False) -> None:
         """Make a new folder; an existing run is only replaced if asked."""
         if self.config.exists():
+            self.lock()  # refused if somebody trains it right now
+            self.unlock()
             if not overwrite:
                 raise UsageError(
                     f"Run '{self.path}' exists. Go on with it: hogwild resume {self.path}   "
                     f"Start it anew: --overwrite   Keep it: another --name"
                 )
-            self.lock()
-            self.unlock()
         try:
             if self.config.exists():
                 shutil.rmtree(self.path)

@@ -1,22 +1,20 @@
 """All that is known of Ray: connecting, which machines there are, and outposts as its actors."""
 
 import os
-import secrets
 import shutil
 import signal
-import socket
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hogwild.engines.ray.outpost import Order, Outpost
 from hogwild.engines.ray.parcel import Offer, Parcel
+from hogwild.engines.ray.reaching import ADVICE, import_ray
 from hogwild.engines.ray.station import Gone, Machine, Unanswered, Unfit
 from hogwild.engines.ray.travelling import modules_to_send, versions_here
 from hogwild.errors import HogwildError, UsageError
@@ -31,59 +29,8 @@ HEALTH = {
     "health_check_timeout_ms": 1000,
     "health_check_failure_threshold": 3,
 }
-ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # makes Ray listen on 127.0.0.1 only, on Linux, too
 OWN = HEALTH | {"worker_niceness": 0}  # workers are what a Ray of our own is there for
-ADVICE = "Start one with `hogwild node --head`, or leave --address out."
-RECORD = Path(os.environ.get("RAY_TMPDIR", "/tmp")) / "ray" / "ray_current_cluster"  # of the Ray on this machine
-CONNECT_SECONDS = 5.0
-TOKEN_FILE = Path.home() / ".ray" / "auth_token"
 OBJECT_STORE = 512 * 1024**2  # bytes, of a Ray of our own: a few parcels and versions of weights
-
-
-def import_ray(address: str) -> Any:
-    """Ray, for a cluster with this address, or none, or a sentence that says how to get it. Its variables are set here,
-    since it reads them when it is imported."""
-    is_own = not address
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers about us
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # whoever asks after the end must not start another Ray
-    if is_own and "ray" not in sys.modules:  # a token of its own: nobody else on this machine or network can use it
-        os.environ.update(ALONE, RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
-    elif is_own and os.environ.get("RAY_AUTH_MODE") != "token":
-        raise UsageError("Ray was imported before, without a token: set RAY_AUTH_MODE=token before, or give --address.")
-    elif TOKEN_FILE.exists() or "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ:
-        os.environ.setdefault("RAY_AUTH_MODE", "token")
-    if address == "auto" and RECORD.exists():
-        address = RECORD.read_text(encoding="utf-8")
-    if address.startswith(("127.", "localhost:")):
-        os.environ.update(ALONE)
-    try:
-        import ray
-    except ImportError:
-        raise UsageError("Ray is not installed: pip install 'hogwild[ray]'") from None
-    return ray
-
-
-def require_cluster(address: str) -> None:
-    """Refuse a cluster that cannot be there, before anything is made for a training on it."""
-    address = address or os.environ.get("RAY_ADDRESS", "")
-    import_ray(address)
-    if address == "auto" and not RECORD.exists():
-        raise UsageError(f"--address auto: no Ray runs on this machine. {ADVICE}")
-    if address not in ("", "auto") and (error := why_unreached(address)) is not None:  # Ray would try for minutes
-        raise UsageError(f"--address {address}: no Ray answers there: {error.strerror or error}. {ADVICE}")
-
-
-def why_unreached(address: str) -> OSError | None:
-    """Why nobody can be reached at HOST:PORT, if so; what is no such address is refused."""
-    host, _, port = address.rpartition(":")
-    if not host or "/" in host or not port.isdigit():
-        raise UsageError(f"'{address}' is no address of a cluster: a host and a port, as in 10.0.0.5:6379.")
-    try:
-        socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
-    except OSError as error:
-        return error
-    return None
 
 
 class Cluster:

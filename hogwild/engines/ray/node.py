@@ -19,7 +19,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from hogwild.engines.ray.cluster import ALONE, HEALTH, RECORD, TOKEN_FILE, why_unreached
+from hogwild.engines.ray.cluster import HEALTH
+from hogwild.engines.ray.reaching import ALONE, RECORD, TOKEN_FILE, why_unreached
 from hogwild.errors import UsageError
 from hogwild.signals import Signals
 
@@ -129,6 +130,8 @@ def keep(command: list[str], token: Path, say: Callable[[str], None], head: str 
                 say(f"Ray has ended ({last}); it is started again.")
             told = last
             time.sleep(AGAIN_SECONDS if not signals.first else 0.0)
+    if head:
+        forget_killed(head)
     return signals.first
 
 

@@ -120,7 +120,7 @@ def test_an_environment_that_cannot_be_made_ends_the_run_in_words(
         (("--exchange", "weights"), "machines do not share memory"),
         (("--exchange", "barrier"), "machines do not share memory"),
         (("--lock", "turns", "--record-schedule"), "only on one machine"),
-        (("--address", "127.0.0.1:1"), "no Ray answers there"),
+        (("--address", "127.0.0.1:1"), "no Ray answers at 127.0.0.1:1"),
     ],
     ids=["weights", "barrier", "tape", "nobody"],
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hogwild.engines.ray import node
+from hogwild.engines.ray import node, reaching
 from hogwild.errors import UsageError
 
 
@@ -77,6 +77,16 @@ def test_everything_that_was_started_ends_with_the_signal(times: int, tmp_path: 
     while is_alive(pid := int(child.read_text())) and time.monotonic() < end:
         time.sleep(0.05)
     assert not is_alive(pid)
+
+
+@pytest.mark.parametrize("record", ["", "127.0.0.1:1"])
+def test_a_cluster_that_is_only_on_record_is_refused_at_once(
+    record: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reaching, "RECORD", tmp_path / "ray_current_cluster")
+    (tmp_path / "ray_current_cluster").write_text(record)
+    with pytest.raises(UsageError, match="no Ray answers at 127.0.0.1:1" if record else "no Ray runs on this machine"):
+        reaching.require_cluster("auto")
 
 
 def test_only_a_record_of_the_same_address_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
