@@ -38,15 +38,15 @@ def main(arguments: list[str]) -> int:
     check_port(given.port)
     if given.head == bool(given.address):
         raise UsageError("Either --head, for the first machine, or HOST:PORT of the first machine.")
-        from hogwild.engines.ray.node import (
-            head_command,
-            keep,
-            make_token,
-            node_command,
-            require_answer,
-            require_free,
-            require_token,
-        )
+    from hogwild.engines.ray.node import (
+        head_command,
+        keep,
+        make_token,
+        node_command,
+        require_answer,
+        require_free,
+        require_token,
+    )
     from hogwild.engines.ray.reaching import import_ray
 
     import_ray("auto")
