@@ -118,20 +118,22 @@ def keep(command: list[str], token: Path, say: Callable[[str], None], head: str 
     }
     signals, has_worked, told = Signals(), False, ""
     with signals.watched():
-        while not signals.first:
-            began = time.monotonic()
+        try:
+            while not signals.first:
+                began = time.monotonic()
+                if head:
+                    forget_killed(head)
+                last = _run(command, environment, signals, say)
+                has_worked |= time.monotonic() - began > STEADY_SECONDS
+                if not has_worked and not signals.first:
+                    raise UsageError(f"Ray did not come up: {last}")
+                if last != told and not signals.first:
+                    say(f"Ray has ended ({last}); it is started again.")
+                told = last
+                time.sleep(AGAIN_SECONDS if not signals.first else 0.0)
+        finally:
             if head:
-                forget_killed(head)
-            last = _run(command, environment, signals, say)
-            has_worked |= time.monotonic() - began > STEADY_SECONDS
-            if not has_worked and not signals.first:
-                raise UsageError(f"Ray did not come up: {last}")
-            if last != told and not signals.first:
-                say(f"Ray has ended ({last}); it is started again.")
-            told = last
-            time.sleep(AGAIN_SECONDS if not signals.first else 0.0)
-    if head:
-        forget_killed(head)
+                forget_killed(head)  # whoever looks for a cluster would wait for it
     return signals.first
 
 
