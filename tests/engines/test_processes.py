@@ -69,7 +69,7 @@ def test_a_killed_worker_is_noticed_within_a_second_and_named_where_nobody_may_d
     killed = time.monotonic()
     with pytest.raises(WorkerDied, match=r"Worker 1 \(pid \d+\) died: killed by SIGKILL"):
         poll_for(engine, seconds=10)
-    assert time.monotonic() - killed < 2.0  # one second, and a busy machine
+    assert time.monotonic() - killed < 1.0
     engine.kill()
 
 

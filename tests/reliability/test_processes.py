@@ -37,7 +37,7 @@ def test_a_killed_worker_is_seen_at_once_and_replaced(exchange: str, objective: 
     os.kill(status.pid, signal.SIGKILL)
     killed = time.monotonic()
     told = wait_for(lambda: [event for report in engine.poll(0.05) for event in report.events])
-    assert time.monotonic() - killed < 2.0  # one second, and a busy machine
+    assert time.monotonic() - killed < 1.0
     assert "Worker 1" in told[0].words
     assert "SIGKILL" in told[0].words
     done = status.steps

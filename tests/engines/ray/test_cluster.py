@@ -34,8 +34,8 @@ def test_a_head_and_three_machines_solve_cartpole(scenario: str) -> None:
 @pytest.mark.fault(75)
 def test_a_machine_that_is_killed_is_seen_at_once_and_slows_nobody() -> None:
     found = play("killed")
-    assert found["seconds_to_see"] < 4.0  # 1.3 s where nothing else runs: events are written twice a second
-    assert found["speed_meanwhile"] > 0.8  # more than before, since the cores of the one that was killed are free
+    assert found["seconds_to_see"] < 2.0  # events are written twice a second
+    assert found["speed_meanwhile"] > 0.9  # more than before, since the cores of the one that was killed are free
     assert found["code"] == 130
     assert found["updates"] > 0
     assert found["counted"] <= found["steps"]
@@ -46,10 +46,10 @@ def test_a_machine_that_is_killed_is_seen_at_once_and_slows_nobody() -> None:
 @pytest.mark.fault(77)
 def test_a_machine_that_is_cut_off_or_stands_still_is_missed_and_comes_back() -> None:
     found = play("cut_off")
-    assert found["seconds_to_see"] < 6.0
-    assert found["speed_meanwhile"] > 0.8
+    assert found["seconds_to_see"] < 5.0
+    assert found["speed_meanwhile"] > 0.9
     assert found["seconds_to_rejoin"] < 120.0  # its Ray starts anew, on cores that all machines share here
-    assert found["seconds_to_see_a_stop"] < 8.0
+    assert found["seconds_to_see_a_stop"] < 6.0
     assert found["seconds_to_go_on"] < 120.0
     assert found["code"] == 130
 
