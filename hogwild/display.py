@@ -108,3 +108,4 @@ class Outcome:
     seconds: float
     return_mean: float | None  # of the last 100 games; None if none has ended
     checkpoint: Path | None
+    lost: int = 0  # episodes, to faults of their environments

@@ -97,6 +97,7 @@ class Progress:
             "steps": self.steps,
             "updates": self.updates,
             "episodes": self.episodes,
+            "lost": self.lost,
             "best": self.best,
             "seconds": self.seconds,
             "recent": [[e.episode_return, e.length, e.step, e.worker, e.seconds] for e in self.recent],
@@ -106,4 +107,5 @@ class Progress:
         """Go on from where a checkpoint stood."""
         self.steps, self.updates, self.episodes = state["steps"], state["updates"], state["episodes"]
         self.best, self.seconds_before = state["best"], state["seconds"]
+        self.lost = state.get("lost", 0)  # older checkpoints did not count them
         self.recent.extend(Episode(*values) for values in state["recent"])

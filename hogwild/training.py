@@ -247,7 +247,7 @@ class Training:
         progress = self.progress
         mean = progress.return_mean if progress.recent else None
         first, seconds = self.signals.first, progress.seconds
-        return Outcome(self.folder.path, reason, first, progress.steps, seconds, mean, checkpoint)
+        return Outcome(self.folder.path, reason, first, progress.steps, seconds, mean, checkpoint, progress.lost)
 
 
 def start_training(

@@ -45,6 +45,8 @@ def end_lines(outcome: Outcome, resolved: Resolved) -> list[str]:
     if "mean return" not in outcome.reason:
         shown = outcome.return_mean
         parts.append("no game finished" if shown is None else f"mean return {shown:.2f}")
+    if outcome.lost:
+        parts.append(f"episodes lost to failing environments: {outcome.lost:,}")
     lines = [
         " · ".join(parts),
         f"run          {outcome.folder}",

@@ -85,6 +85,14 @@ def test_an_end_without_any_finished_game_does_not_speak_of_nan() -> None:
     assert "nan" not in "\n".join(end_lines(outcome, resolve(layer("CartPole-v1")))).lower()
 
 
+@pytest.mark.parametrize("lost", [0, 1234])
+def test_the_end_says_what_was_lost(lost: int) -> None:
+    outcome = Outcome(Path("runs/a"), "done", 0, 64, 1.0, 20.0, None, lost)
+    text = "\n".join(end_lines(outcome, resolve(layer("CartPole-v1"))))
+    assert ("episodes lost to failing environments: 1,234" in text) == bool(lost)
+    assert ("lost" in text) == bool(lost)
+
+
 def test_the_display_fits_where_the_output_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(make_display(quiet=True), Silent)
     monkeypatch.setattr("sys.stdout.isatty", lambda: False)
