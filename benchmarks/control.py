@@ -28,7 +28,7 @@ PARTS: dict[str, dict[str, str]] = {  # what is trained, by the name of its row
     "solve": {
         "LunarLander-v3": "LunarLander-v3 --steps 1_000_000",
         "LunarLanderContinuous-v3": "LunarLanderContinuous-v3 --steps 1_000_000",
-        "BipedalWalker-v3": "BipedalWalker-v3 --backend envpool --steps 3_000_000",
+        "BipedalWalker-v3": "BipedalWalker-v3 --backend envpool --steps 4_500_000",
     },
     "mujoco": {
         name: f"{name} --backend envpool --steps 1_000_000"
