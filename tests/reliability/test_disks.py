@@ -20,7 +20,7 @@ from hogwild.evaluation import evaluate
 from hogwild.runs import checkpoint as checkpoints
 from hogwild.runs.checkpoint import Checkpoint, newest_checkpoint, read_checkpoint, remove_old, write_checkpoint
 from hogwild.runs.writers import RunWriter
-from tests.reliability.watching import events
+from tests.reliability.watching import events, train_until
 
 SMALL: dict[str, Any] = {"engine": "inline", "workers": 1, "envs": 2, "rollout_steps": 16, "log_seconds": 0.05}
 
@@ -262,7 +262,8 @@ def test_a_slow_disk_does_not_stop_the_workers(tmp_path: Path, monkeypatch: pyte
         whole(path, data)
 
     monkeypatch.setattr(checkpoints, "write_whole", slow)
-    run = hogwild.train("CartPole-v1", workers=1, minutes=0.15, checkpoint_seconds=1.0, runs=str(tmp_path))
-    assert len(calls) >= 10
+    run = train_until(
+        lambda _: len(calls) >= 10, tmp_path, env="CartPole-v1", workers=1, checkpoint_seconds=1.0, until_return=501.0
+    )
     assert run.status["steps"] > 10_000
     assert events(run) == []

@@ -15,7 +15,8 @@ import hogwild
 from hogwild.engines import supervisor
 from hogwild.errors import EnvironmentFailed, HogwildError
 from hogwild.runs.checkpoint import newest_checkpoint
-from tests.reliability.watching import events
+from hogwild.runs.folder import read_json
+from tests.reliability.watching import events, is_at_work, train_until
 
 Choose = Callable[..., str]
 
@@ -29,12 +30,16 @@ def reproduced(capsule: str, *flags: str) -> "subprocess.CompletedProcess[str]":
 @pytest.mark.fault(22)
 def test_an_environment_that_raises_now_and_then_costs_episodes_only(faulty: Choose, tmp_path: Path) -> None:
     env = faulty("step-raises", after=0, chance=1e-3)
-    run = hogwild.train(env, workers=2, steps=400_000, reward_scale=0.05, runs=str(tmp_path))
-    lost = [event for event in events(run) if event["kind"] == "episode-lost"]
-    assert len(lost) > 20
-    assert run.metrics()[-1]["episode/lost"] == len(lost)
+    run = train_until(
+        lambda run: len(events(run)) > 20 and (read_json(run.status).get("return_mean") or 0.0) > 150,
+        tmp_path,
+        env=env,
+        workers=2,
+        reward_scale=0.05,
+    )
+    assert {event["kind"] for event in events(run)} == {"episode-lost"}
+    assert run.metrics()[-1]["episode/lost"] == len(events(run))
     assert len(list((run.path / "capsules").iterdir())) == 3
-    assert max(row.get("episode/return_mean", 0.0) for row in run.metrics()) > 150
 
 
 @pytest.mark.fault(22)
@@ -82,7 +87,7 @@ def test_an_environment_that_takes_its_worker_along_costs_a_worker(
     fault: str, words: str, faulty: Choose, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     env = faulty(fault, after=4_000, once=tmp_path / "once")
-    run = hogwild.train(env, workers=2, envs=2, minutes=0.25, runs=str(tmp_path))
+    run = train_until(lambda run: is_at_work(run, 0, restarts=1), tmp_path, env=env, workers=2, envs=2)
     (event,) = events(run)
     assert words in event["words"]
     assert event["kind"] == "died"
@@ -101,7 +106,7 @@ def test_an_environment_that_takes_its_worker_along_costs_a_worker(
 @pytest.mark.parametrize("fault", ["step-hangs", "reset-hangs"])
 def test_an_environment_that_hangs_is_found_and_replaced(fault: str, faulty: Choose, tmp_path: Path) -> None:
     env = faulty(fault, after=100, once=tmp_path / "once")
-    run = hogwild.train(env, workers=2, envs=2, minutes=0.2, env_timeout=2.0, runs=str(tmp_path))
+    run = train_until(lambda run: is_at_work(run, 0, restarts=1), tmp_path, env=env, workers=2, envs=2, env_timeout=2.0)
     (event,) = events(run)
     assert event["kind"] == "hung"
     assert "did not answer within 2 s" in event["words"]
@@ -162,7 +167,9 @@ def test_a_leaking_environment_has_its_worker_replaced(
     resource.setrlimit(resource.RLIMIT_NOFILE, (800, limits[1]))
     try:
         env = faulty(fault, after=0, chance=0.05)  # slowly: it is looked at now and then
-        run = hogwild.train(env, workers=2, envs=1, minutes=0.4, worker_memory=500.0, runs=str(tmp_path))
+        run = train_until(
+            lambda run: is_at_work(run, 0, restarts=1), tmp_path, env=env, workers=2, envs=1, worker_memory=500.0
+        )
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     found = events(run)

@@ -99,12 +99,11 @@ def test_nothing_grows_while_a_run_trains(tmp_path: Path) -> None:
 
     def look(run: RunFolder) -> None:
         worker = psutil.Process(pid_of(run, 0))
-        time.sleep(4)  # until everything is loaded
-        for _ in range(2):
+        for seconds in (4, 6):  # first until everything is loaded
+            time.sleep(seconds)
             seen.append((worker.memory_info().rss / 1e6, worker.num_fds()))
-            time.sleep(6)
 
-    train_disturbed(look, tmp_path, env="CartPole-v1", workers=1, until_return=501.0, minutes=0.35)
+    train_disturbed(look, tmp_path, env="CartPole-v1", workers=1, until_return=501.0)
     (memory, files), (later, files_later) = seen
     assert later - memory < 10
     assert files_later == files
@@ -123,7 +122,7 @@ def test_a_clock_that_jumps_disturbs_nothing(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.fault(20)
 @pytest.mark.parametrize("nohup", [False, True])
 def test_a_closed_terminal_ends_training_in_order_unless_it_was_told_to_stay(nohup: bool, tmp_path: Path) -> None:
-    words = ["train", "CartPole-v1", "--workers", "1", "--minutes", "0.2", "--runs", str(tmp_path), "--name", "run"]
+    words = ["train", "CartPole-v1", "--workers", "1", "--minutes", "0.1", "--runs", str(tmp_path), "--name", "run"]
     process = subprocess.Popen(
         [sys.executable, "-m", "hogwild", *words, "--quiet", "--log-seconds", "0.2"],
         start_new_session=True,

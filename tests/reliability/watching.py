@@ -6,16 +6,22 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import hogwild
+from hogwild import api
 from hogwild.api import Run
+from hogwild.progress import Progress
 from hogwild.runs.folder import RunFolder, read_json
+from hogwild.training import start_training
 
 
-def train_disturbed(disturb: Callable[[RunFolder], None], folder: Path, **settings: Any) -> Run:
-    """Train, while a thread does something to the run; what goes wrong in the thread is raised."""
+def train_disturbed(disturb: Callable[[RunFolder], Any], folder: Path, **settings: Any) -> Run:
+    """Train until a thread has done to the run what it wants, and seen what comes of it; two minutes at most. What goes
+    wrong in the thread is raised."""
     run = RunFolder(folder / "run")
     failures: list[BaseException] = []
 
@@ -26,12 +32,24 @@ def train_disturbed(disturb: Callable[[RunFolder], None], folder: Path, **settin
             failures.append(error)
 
     thread = threading.Thread(target=beside, daemon=True)
-    thread.start()
-    found = hogwild.train(runs=str(folder), name="run", log_seconds=0.2, **settings)
+
+    def enough(_: Progress) -> str:
+        return "" if thread.is_alive() else "everything was seen"
+
+    settings = {"minutes": 2.0, "log_seconds": 0.2} | settings
+    with mock.patch.object(api, "start_training", partial(start_training, enough=enough)):
+        thread.start()
+        found = hogwild.train(runs=str(folder), name="run", **settings)
     thread.join(timeout=10)
     if failures:
         raise failures[0]
+    assert not thread.is_alive(), "training ended first"
     return found
+
+
+def train_until(seen: Callable[[RunFolder], Any], folder: Path, **settings: Any) -> Run:
+    """Train until something is seen in the run's folder."""
+    return train_disturbed(lambda run: wait_for(lambda: seen(run), seconds=110.0), folder, **settings)
 
 
 def wait_for(what: Callable[[], Any], seconds: float = 60.0) -> Any:
@@ -52,10 +70,15 @@ def pid_of(run: RunFolder, rank: int) -> int:
     """The process of one worker, once it plays."""
 
     def playing() -> int:
-        found = workers(run)
-        return int(found[rank]["pid"]) if found and found[rank]["state"] in ("playing", "serving") else 0
+        return int(workers(run)[rank]["pid"]) if is_at_work(run, rank) else 0
 
     return int(wait_for(playing))
+
+
+def is_at_work(run: RunFolder, rank: int, restarts: int = 0) -> bool:
+    """Whether a worker plays, or a server serves, after so many restarts at least."""
+    found = workers(run)
+    return bool(found) and found[rank]["state"] in ("playing", "serving") and found[rank]["restarts"] >= restarts
 
 
 def kill(run: RunFolder, rank: int) -> None:
