@@ -81,7 +81,16 @@ def facts(agent: Agent) -> dict[str, Any]:
         "observation": {
             "shape": list(spec.observation_shape),
             "dtype": spec.observation_dtype,
-            "parts": [{"name": part.name, "shape": list(part.shape)} for part in spec.parts],
+            "parts": [
+                {
+                    "name": leaf.part.name,
+                    "path": list(leaf.path),
+                    "shape": list(leaf.part.shape),
+                    "choices": list(leaf.choices),
+                    "first": list(leaf.first),
+                }
+                for leaf in agent.layout.observations.leaves
+            ],
             "action_mask": spec.mask_size,
         },
         "action": {"parts": [vars(part) for part in spec.actions], "names": list(spec.action_names())},

@@ -88,14 +88,25 @@ def test_facts_say_how_atari_pictures_are_made(tmp_path: Path) -> None:
     assert export(agent, tmp_path / "pong.onnx", "onnx") < 1e-5
 
 
-def test_the_example_plays_with_it(tmp_path: Path) -> None:
-    trained(tmp_path, "CartPole-v1", memory="gru", memory_size=8)
+@pytest.mark.parametrize("env", ["CartPole-v1", "Taxi-v4", "minigrid:MiniGrid-MemoryS7-v0"])  # an array, a mask, a dict
+def test_the_example_plays_with_it_as_the_agent_does(env: str, tmp_path: Path) -> None:
+    agent = trained(tmp_path, env, memory="gru", memory_size=8)
     out = tmp_path / "policy.onnx"
     assert command(["export", "run", "--runs", str(tmp_path), "--out", str(out)]) == 0
     without = f"import sys; sys.modules['hogwild'] = None; sys.argv = ['x', {str(out)!r}, '2']"
     words = [sys.executable, "-I", "-c", f"{without}; exec(open({str(EXAMPLE)!r}).read())"]
     played = subprocess.run(words, check=True, capture_output=True, text=True)
-    assert played.stdout.startswith("mean return of 2 episodes: ")
+    assert played.stdout == f"mean return of 2 episodes: {np.mean([score(agent, seed) for seed in (0, 1)]):.1f}\n"
+
+
+def score(agent: hogwild.Agent, seed: int) -> float:
+    game = agent.make_env()
+    (seen, info), state, total, over = game.reset(seed=seed), None, 0.0, False
+    while not over:
+        action, state = agent.predict(seen, state, deterministic=True, action_masks=info.get("action_mask"))
+        seen, reward, terminated, truncated, info = game.step(action)
+        total, over = total + float(reward), terminated or truncated
+    return total
 
 
 def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:

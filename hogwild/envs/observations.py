@@ -31,6 +31,8 @@ class Leaf:
     part: ObservationPart
     is_small: bool  # fits into a byte
     arrange: Callable[[np.ndarray], np.ndarray]  # [B, *shape] to [B, *part.shape]
+    choices: tuple[int, ...] = ()  # how many each of its numbers has, where they become one-hot vectors
+    first: tuple[int, ...] = ()  # the number of each one's first choice
 
     def find(self, observation: Any) -> Any:
         """This part of an observation."""
@@ -118,7 +120,8 @@ def _one_hot(path: tuple[Any, ...], shape: tuple[int, ...], sizes: np.ndarray, s
         np.put_along_axis(hot, batch.reshape(len(batch), -1).astype(np.int64) - starts + begins, 1, axis=1)
         return hot
 
-    return Leaf(path, shape, ObservationPart(".".join(map(str, path)), (total,)), True, arrange)
+    part = ObservationPart(".".join(map(str, path)), (total,))
+    return Leaf(path, shape, part, True, arrange, tuple(sizes.tolist()), tuple(starts.tolist()))
 
 
 def _grid(space: spaces.Box, path: tuple[Any, ...]) -> Leaf:
