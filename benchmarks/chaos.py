@@ -25,7 +25,7 @@ import psutil
 from pages import ROOT, replace_table
 
 from hogwild.api import Run
-from hogwild.runs.checkpoint import list_checkpoints, step_of
+from hogwild.runs.checkpoint import list_checkpoints, newest_checkpoint, step_of
 from hogwild.runs.folder import RunFolder, read_json
 
 OUTPUT = ROOT / "benchmarks" / "results" / "chaos.json"
@@ -69,8 +69,9 @@ class Training:
         self.process.kill()
         self.process.wait()
         before = read_json(self.folder.status)["steps"]
+        whole, _, _ = newest_checkpoint(self.folder.checkpoints)  # the newest of all may be the one that was damaged
+        self.lost += max(0, before - step_of(whole))
         self._start(["resume", self.folder.name, "--runs", self.runs])
-        self.lost += max(0, before - step_of(list_checkpoints(self.folder.checkpoints)[-1]))
 
 
 def disturb(training: Training, chance: random.Random) -> str:

@@ -17,5 +17,5 @@ class Apart(Policy):
         steps, envs = first.shape
         features = self.encoder(observations.flatten(0, 1)).view(steps, envs, -1)
         features, state = self.memory(features, state, first)
-        parameters = self.actions.parameters(self.actor(features), None)
+        parameters = self.actions.parameters(self.actor(features), self.allowed(observations))
         return Output(parameters, self.critic(features.detach()).squeeze(-1), state)

@@ -97,9 +97,8 @@ class Actor:
             for t in range(self.steps):
                 actions = self._act(t, uniform[t])
                 before = time.perf_counter()
-                self.heart.begin()
-                step = self.batch.step(self.policy.actions.played(actions).cpu().numpy())
-                self.heart.end()
+                with self.heart:
+                    step = self.batch.step(self.policy.actions.played(actions).cpu().numpy())
                 env_seconds += time.perf_counter() - before
                 self._record(t, step)
                 if is_watched:

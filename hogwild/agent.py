@@ -15,6 +15,7 @@ from hogwild.envs.make import layout_of, make_one
 from hogwild.policies.flat import FlatLayout
 from hogwild.policies.make import make_policy
 from hogwild.runs.checkpoint import Checkpoint
+from hogwild.runs.resuming import refusing_nonsense
 
 
 class Agent:
@@ -24,11 +25,12 @@ class Agent:
         from hogwild.session import load_weights
 
         self.settings = settings
-        self.layout = layout_of(self.plan, settings.environment)
+        self.layout = layout_of(self.plan, settings.environment, settings.execution.env_timeout)
         self.spec = self.layout.spec
         self.source = source
-        self.steps = int(checkpoint.state["progress"]["steps"])
-        self.carried: list[dict[str, float]] = [c for worker in checkpoint.state["carried"] for c in worker]
+        with refusing_nonsense(source):
+            self.steps = int(checkpoint.state["progress"]["steps"])
+            self.carried: list[dict[str, float]] = [dict(c) for worker in checkpoint.state["carried"] for c in worker]
         self.policy = make_policy(self.spec, settings.policy)
         layout = FlatLayout(self.policy)
         load_weights(layout, layout.bind(self.policy), checkpoint.weights)

@@ -6,6 +6,7 @@ from typing import Any
 from hogwild.agent import Agent
 from hogwild.config.settings import Settings
 from hogwild.display import Silent
+from hogwild.engines.spawning import leave_if_read_again
 from hogwild.evaluation import Evaluation, evaluate
 from hogwild.own import name_of
 from hogwild.probe import fit
@@ -63,6 +64,7 @@ class Run:
 
     def resume(self, **changes: Any) -> "Run":
         """Train on, with changed settings such as a later `steps`."""
+        leave_if_read_again()
         resume_training(self.path, Silent(), **changes)
         return self
 
@@ -78,6 +80,7 @@ def train(env: str, *, preset: str = "", file: str = "", overwrite: bool = False
     ...     train("CartPole-v1", steps=200, engine="inline", workers=1, runs=folder, name="tiny").name
     'tiny'
     """
+    leave_if_read_again()
     sources = layers(env, preset, file, **{name: name_of(value) for name, value in settings.items()})
     chosen = fit(merge(sources))[0] if is_open(sources, "envs") else merge(sources)
     return Run(start_training(chosen, Silent(), overwrite).folder)

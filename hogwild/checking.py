@@ -13,18 +13,22 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from hogwild.alarm import Alarm
 from hogwild.config.settings import Settings
 from hogwild.envs.env_state import Unsavable, save_env
-from hogwild.envs.gymnasium_batch import EXTRAS
+from hogwild.envs.foreign import EXTRAS, close_all
 from hogwild.envs.ids import EnvPlan, plan_env
 from hogwild.envs.layout import Layout, read_layout
-from hogwild.envs.make import make_one
+from hogwild.envs.make import can_be_drawn, make_one
 from hogwild.envs.observations import MASK, is_text
+from hogwild.envs.random_play import random_actions
 from hogwild.errors import HogwildError
 from hogwild.misfits import misfit, misfit_of_step
+from hogwild.resolve import resolve
 
 STEPS, SECONDS = 2000, 15.0  # that are played at most
 REPLAYED = 200
+HANGS = 60.0  # seconds after which an environment is not waited for any more
 SLOW = 1e-3  # seconds of a step: the network takes a tenth of that
 LARGE = 100.0  # return: larger ones drown what is learned about actions
 Env = gymnasium.Env[Any, Any]
@@ -55,21 +59,25 @@ def check(settings: Settings) -> Iterator[Remark]:
         with _failing("cannot be made", "see that its module registers the id, and that it needs no arguments"):
             env = make_one(plan, settings.environment, is_checked=False)
         yield Remark("fine", f"was made in {time.perf_counter() - started:.2f} s")
-        with contextlib.closing(env):
+        try:
             yield from _check_spaces(plan, env)
-            yield from _check_play(env)
+            yield from _check_play(plan, env)
             yield from _check_seeds(plan, settings)
             yield _check_saving(env)
-            yield _check_drawing(env)
+            yield _check_drawing(plan, settings)
+        finally:
+            close_all([env])
+        _check_training(settings)
     except _Wrong as wrong:
         yield wrong.remark
 
 
 @contextlib.contextmanager
-def _failing(what: str, advice: str) -> Iterator[None]:
-    """Whatever an environment raises is what is wrong with it."""
+def _failing(what: str, advice: str, calls: int = 1) -> Iterator[None]:
+    """Whatever an environment raises is what is wrong with it, and also that it does not come back."""
     try:
-        yield
+        with _not_for_ever(calls):
+            yield
     except _Wrong:
         raise
     except Exception as error:
@@ -77,6 +85,10 @@ def _failing(what: str, advice: str) -> Iterator[None]:
         extra = next((extra for word, extra in EXTRAS.items() if word in str(error).lower()), "")
         advice = f"pip install 'hogwild[{extra}]'" if needs and extra else "install what it needs" if needs else advice
         raise _Wrong(f"{what}: {type(error).__name__}: {error}", advice) from error
+
+
+def _not_for_ever(calls: int = 1) -> Alarm:
+    return Alarm(calls * HANGS, f"it did not come back within {calls * HANGS:g} s")
 
 
 def _check_spaces(plan: EnvPlan, env: Env) -> Iterator[Remark]:
@@ -87,10 +99,7 @@ def _check_spaces(plan: EnvPlan, env: Env) -> Iterator[Remark]:
     trouble = misfit(env.observation_space, observation)
     if trouble:
         raise _Wrong(f"what reset() answers does not fit the observation space: {trouble}", "mend one of them")
-    try:
-        layout = read_layout(plan.id, env)
-    except HogwildError as error:
-        raise _Wrong(str(error), "change the space, or wrap the environment") from None
+    layout = _Player(plan, env).layout
     seen, done = describe_observations(layout), layout.spec.describe_actions()
     yield Remark("fine", f"a policy sees {seen}, and acts with {done}")
     if layout.spec.unread:
@@ -125,43 +134,51 @@ def _boxes(space: spaces.Space[Any]) -> list[spaces.Box]:
     return [space] if isinstance(space, spaces.Box) else []
 
 
-def random_action(env: Env, observation: Any, info: dict[str, Any]) -> Any:
-    """An action of the space; where there is a mask for its choices, an allowed one."""
-    mask = observation.get(MASK) if isinstance(observation, dict) else None
-    mask = info.get(MASK) if mask is None else mask
-    if mask is None or not isinstance(env.action_space, spaces.Discrete | spaces.MultiDiscrete):
-        return env.action_space.sample()
-    return env.action_space.sample(mask=_as_gymnasium(env.action_space, mask))
+class _Player:
+    """Plays at random, through the same layout as a policy."""
+
+    def __init__(self, plan: EnvPlan, env: Env) -> None:
+        try:
+            self.layout = read_layout(plan.id, env)
+        except HogwildError as error:
+            raise _Wrong(str(error), "change the space, or wrap the environment") from None
+        self.random = np.random.default_rng(0)
+
+    def act(self, observation: Any, info: dict[str, Any]) -> Any:
+        """An action of the space that is allowed now."""
+        with _failing("what it shows cannot be read", "mend the observation or its action mask"):
+            seen, _ = self.layout.observations.read(observation, info.get(MASK))
+        size = self.layout.spec.mask_size
+        if size and not seen.reshape(-1)[-size:].any():
+            raise _Wrong("its action mask forbids everything", "allow one action at least, or end the episode")
+        return self.layout.actions(random_actions(self.layout.spec, seen.reshape(1, -1), self.random))[0]
 
 
-def _as_gymnasium(space: spaces.Discrete | spaces.MultiDiscrete, mask: Any) -> Any:
-    if isinstance(space, spaces.Discrete) or isinstance(mask, tuple):
-        return np.asarray(mask, np.int8) if isinstance(space, spaces.Discrete) else mask
-    ends = np.cumsum(space.nvec.reshape(-1))[:-1]
-    return tuple(part.astype(np.int8) for part in np.split(np.asarray(mask).reshape(-1), ends))
-
-
-def _check_play(env: Env) -> Iterator[Remark]:
-    env.action_space.seed(0)
+def _check_play(plan: EnvPlan, env: Env) -> Iterator[Remark]:
+    player = _Player(plan, env)
     observation, info = _reset(env, seed=0)
+    told_late = False
     returns, lengths, score, length, seconds, number = [], [], 0.0, 0, 0.0, 0
     while number < STEPS and seconds < SECONDS:
         number += 1
-        action = random_action(env, observation, info)
-        started = time.perf_counter()
+        action = player.act(observation, info)
         with _failing(f"fails in step {number}", f"the action was {action!r}"):
+            started = time.perf_counter()
             answer = env.step(action)
-        seconds += time.perf_counter() - started
+            seconds += time.perf_counter() - started
         trouble = misfit_of_step(env.observation_space, answer)
         if trouble:
             raise _Wrong(f"step {number}: {trouble[0]}", trouble[1])
         observation, reward, terminated, truncated, info = answer
         score, length = score + float(reward), length + 1
+        told_late |= MASK in info and not player.layout.spec.mask_size
         if terminated or truncated:
             returns.append(score)
             lengths.append(length)
             score, length = 0.0, 0
             observation, info = _reset(env)
+    if told_late:
+        yield Remark("doubtful", f"step() tells an {MASK}, and reset() does not: it is not used", "tell it in both")
     yield from _judge_episodes(returns, lengths, number)
     yield _judge_speed(seconds / number)
 
@@ -191,7 +208,7 @@ def _judge_speed(seconds: float) -> Remark:
 
 
 def _check_seeds(plan: EnvPlan, settings: Settings) -> Iterator[Remark]:
-    with _failing("fails when it is made and played anew", "see that two of it can be there at once"):
+    with _failing("fails when it is made and played anew", "see that two of it can be there at once", calls=3):
         first, again, other = (_trace(plan, settings, seed) for seed in (1, 1, 2))
     if not _alike(first[:1], again[:1]):
         advice = "in reset, call super().reset(seed=seed) and draw only from self.np_random"
@@ -208,11 +225,11 @@ def _check_seeds(plan: EnvPlan, settings: Settings) -> Iterator[Remark]:
 def _trace(plan: EnvPlan, settings: Settings, seed: int) -> list[np.ndarray]:
     """All numbers of the observations of a few steps with actions that do not hang on the seed."""
     with contextlib.closing(make_one(plan, settings.environment, is_checked=False)) as env:
-        env.action_space.seed(0)
+        player = _Player(plan, env)
         observation, info = env.reset(seed=seed)
         found, began = [_flat(env.observation_space, observation)], time.perf_counter()
         while len(found) <= REPLAYED and time.perf_counter() - began < SECONDS / 3:
-            observation, _, terminated, truncated, info = env.step(random_action(env, observation, info))
+            observation, _, terminated, truncated, info = env.step(player.act(observation, info))
             if terminated or truncated:
                 observation, info = env.reset()
             found.append(_flat(env.observation_space, observation))
@@ -242,8 +259,30 @@ def _check_saving(env: Env) -> Remark:
     return Remark("fine", "its state can be saved: a resumed run goes on exactly where it was")
 
 
-def _check_drawing(env: Env) -> Remark:
-    if "rgb_array" in (env.metadata or {}).get("render_modes", []):
-        return Remark("fine", "it can be drawn: films, the spectator and `hogwild play` work")
+def _check_drawing(plan: EnvPlan, settings: Settings) -> Remark:
+    """Whether it can be drawn: it is tried, since what an environment says of itself may not be so."""
     advice = "put 'rgb_array' into metadata['render_modes'], take render_mode in the constructor, and write render()"
-    return Remark("fine", "it cannot be drawn: it can be trained, but not filmed or played", advice)
+    if not can_be_drawn(plan, settings.environment):
+        return Remark("fine", "it cannot be drawn: it can be trained, but not filmed or played", advice)
+    if not plan.is_atari:
+        try:
+            with (
+                _not_for_ever(),
+                contextlib.closing(make_one(plan, settings.environment, render_mode="rgb_array")) as env,
+            ):
+                env.reset(seed=0)
+                picture: Any = env.render()
+            if np.ndim(picture) != 3:
+                raise TypeError(f"render() answers {type(picture).__name__}, not an array [rows, columns, colours]")
+        except Exception as error:
+            what = f"it says that it can be drawn, and fails: {type(error).__name__}: {error}"
+            return Remark("doubtful", f"{what}; it can be trained, but not filmed or played", advice)
+    return Remark("fine", "it can be drawn: films, the spectator and `hogwild play` work")
+
+
+def _check_training(settings: Settings) -> None:
+    """Whether a training of it would start."""
+    try:
+        resolve(settings)
+    except HogwildError as error:
+        raise _Wrong(f"hogwild train refuses it: {error}", "see what it says") from None

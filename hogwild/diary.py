@@ -40,7 +40,8 @@ class Diary:
             self.display.warn(complaint)
 
     def tell(self, report: Report, step: int) -> None:
-        """Say what the run has survived."""
+        """Say what the run has survived, and what else there is to say."""
+        self.warn(*report.notices)
         for event in report.events:
             self.attempt(partial(self.folder.add_event, event, step))
             if event.kind == LOST and event.who in self.told:

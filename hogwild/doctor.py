@@ -265,16 +265,12 @@ def workers_wait(patient: Patient) -> Finding | None:
 
 
 def hooks_slow(patient: Patient) -> Finding | None:
-    """Somebody's own code holds up the workers."""
-    found = patient.since("time/hooks", lambda share: share > HOOKS)
-    if found is None:
-        return None
-    return Finding(
-        "hooks-slow",
-        found[0],
-        f"{found[1]:.0%} of the time is spent in --hooks {patient.resolved.settings.run.hooks}",
-        "to do less in on_rollout and on_update, or only now and then",
-    )
+    """Somebody's own code holds up the workers, or the coordinator, which hears them."""
+    for name, where in (("time/hooks", "on_rollout and on_update"), ("time/coordinator_hooks", "on_episode")):
+        if (found := patient.since(name, lambda share: share > HOOKS)) is not None:
+            what = f"{found[1]:.0%} of the time is spent in --hooks {patient.resolved.settings.run.hooks}"
+            return Finding("hooks-slow", found[0], what, f"to do less in {where}, or only now and then")
+    return None
 
 
 RULES: tuple[Callable[[Patient], Finding | None], ...] = (

@@ -4,10 +4,12 @@ Override what you need. What runs in a worker runs between two pieces of its wor
 time is reported as `time/hooks`. What a hook returns becomes a metric under `own/`.
 """
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from hogwild.config.suggest import unknown
 from hogwild.errors import HogwildError
 from hogwild.own import load_own
 from hogwild.report import Episode
@@ -37,29 +39,57 @@ class Hooks:
         """The coordinator has written a checkpoint."""
 
 
+NAMES = tuple(name for name in vars(Hooks) if name.startswith("on_"))
+
+
 class Caller:
-    """Calls hooks; what goes wrong in them is said to be theirs."""
+    """Calls hooks; what goes wrong in them is said to be theirs, and the coordinator's time in them is counted."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         kind = load_own(name, "--hooks")
         self.hooks = self._guarded("__init__", kind)
+        for given in dir(self.hooks):
+            if given.startswith("on_") and given not in NAMES:
+                raise unknown(f"hook of --hooks {name}", given, NAMES)
+        self.spent, self.asked = 0.0, 0.0  # asked: never yet
 
     def rollout(self, rollout: Rollout) -> dict[str, float]:
         """A worker has played a rollout."""
-        return _own(self._guarded("on_rollout", lambda: self.hooks.on_rollout(rollout)))
+        return self._measured("on_rollout", rollout)
 
     def update(self, metrics: Mapping[str, float]) -> dict[str, float]:
         """Gradients have been computed."""
-        return _own(self._guarded("on_update", lambda: self.hooks.on_update(metrics)))
+        return self._measured("on_update", metrics)
 
-    def episode(self, episode: Episode) -> None:
-        """A game has ended."""
-        self._guarded("on_episode", lambda: self.hooks.on_episode(episode))
+    def episodes(self, finished: Iterable[Episode]) -> None:
+        """Games have ended."""
+        for episode in finished:
+            self._timed("on_episode", episode)
 
     def checkpoint(self, path: Path) -> None:
         """A checkpoint has been written."""
-        self._guarded("on_checkpoint", lambda: self.hooks.on_checkpoint(path))
+        self._timed("on_checkpoint", path)
+
+    def share(self) -> float:
+        """Which share of the time since it was last asked the coordinator has spent in hooks."""
+        now, spent = time.monotonic(), self.spent
+        passed, self.asked, self.spent = now - self.asked, now, 0.0
+        return min(1.0, spent / max(passed, 1e-9))
+
+    def _measured(self, name: str, argument: Any) -> dict[str, float]:
+        def call() -> dict[str, float]:
+            found = getattr(self.hooks, name, _nothing)(argument) or {}
+            return {f"own/{metric}": float(value) for metric, value in found.items()}
+
+        metrics: dict[str, float] = self._guarded(name, call)
+        return metrics
+
+    def _timed(self, name: str, argument: Any) -> None:
+        began = time.monotonic()
+        self.asked = self.asked or began
+        self._guarded(name, lambda: getattr(self.hooks, name, _nothing)(argument))
+        self.spent += time.monotonic() - began
 
     def _guarded(self, where: str, call: Callable[[], Any]) -> Any:
         try:
@@ -70,5 +100,5 @@ class Caller:
             raise HogwildError(f"--hooks {self.name} failed in {where}: {type(error).__name__}: {error}") from error
 
 
-def _own(metrics: Mapping[str, float] | None) -> dict[str, float]:
-    return {f"own/{name}": float(value) for name, value in (metrics or {}).items()}
+def _nothing(_: Any) -> None:
+    """What a hook does that was left out."""

@@ -47,8 +47,8 @@ def _misfit_box(space: spaces.Box, value: Any) -> str:
         return f"it has the shape {value.shape}, not {space.shape}"
     if not np.can_cast(value.dtype, space.dtype, "same_kind"):
         return f"its numbers are {value.dtype}, not {space.dtype}"
-    if np.isnan(value).any():
-        return "it has numbers that are not a number (NaN)"
+    if not np.isfinite(value).all():
+        return "it has numbers that are infinite or not a number (NaN)"
     numbers = np.asarray(value)
     below, above = numbers < space.low, numbers > space.high
     if below.any():

@@ -105,7 +105,7 @@ class Progress:
 
     def load(self, state: dict[str, Any]) -> None:
         """Go on from where a checkpoint stood."""
-        self.steps, self.updates, self.episodes = state["steps"], state["updates"], state["episodes"]
-        self.best, self.seconds_before = state["best"], state["seconds"]
-        self.lost = state.get("lost", 0)  # older checkpoints did not count them
+        self.steps, self.updates, self.episodes = (int(state[name]) for name in ("steps", "updates", "episodes"))
+        self.best, self.seconds_before = float(state["best"]), float(state["seconds"])
+        self.lost = int(state.get("lost", 0))  # older checkpoints did not count them
         self.recent.extend(Episode(*values) for values in state["recent"])

@@ -17,17 +17,17 @@ from hogwild.video import film
 ABOUT = {"policy.onnx": "the policy as one graph, for use without Hogwild", "replay.mp4": "one of its games"}
 
 
-def write_model_folder(agent: Agent, run: RunFolder, folder: Path, episodes: int) -> list[str]:
-    """Write everything; answers what could not be."""
+def write_model_folder(agent: Agent, run: RunFolder, folder: Path, episodes: int, greedy: bool = False) -> list[str]:
+    """Write everything; answers what could not be. `greedy`: played with the likeliest actions."""
     folder.mkdir(parents=True, exist_ok=True)
     complaints = []
-    results = evaluate(agent, episodes).summary() | {"env": agent.plan.id, "steps": agent.steps}
+    results = evaluate(agent, episodes, greedy=greedy).summary() | {"env": agent.plan.id, "steps": agent.steps}
     (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     shutil.copyfile(run.config, folder / "config.toml")
     export(agent, folder / "model.safetensors", "safetensors")
     extras: dict[str, Callable[[Path], object]] = {
         "policy.onnx": lambda path: export(agent, path, "onnx"),
-        "replay.mp4": lambda path: film(agent, path),
+        "replay.mp4": lambda path: film(agent, path, greedy=greedy),
     }
     for name, write in extras.items():
         (folder / name).unlink(missing_ok=True)

@@ -53,6 +53,7 @@ class Report:
     lags: dict[int, int] = field(default_factory=dict)  # applied rollouts by the bucket of their lag
     episodes: list[tuple[float, int]] = field(default_factory=list)  # raw return, length
     events: list[Event] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)  # for the user, in words
 
     def take(self, metrics: Mapping[str, float]) -> None:
         """Take in what one update or one rollout reports; values that are not numbers are left out.

@@ -251,4 +251,4 @@ def _precision(settings: Settings, spec: PolicySpec) -> str:
 
 
 def _spec_of(plan: EnvPlan, settings: Settings) -> PolicySpec:
-    return layout_of(plan, settings.environment).spec
+    return layout_of(plan, settings.environment, settings.execution.env_timeout).spec

@@ -19,8 +19,9 @@ from hogwild.progress import Progress
 from hogwild.resolve import resolve
 from hogwild.training import start_training
 
-# Settings and their ranges: two numbers are the ends of a logarithmic range, a list has the values to choose from.
-EVERY: dict[str, tuple[float, float] | list[Any]] = {
+# Two numbers are the ends of a logarithmic range, a list has the values to choose from.
+Range = tuple[float, float] | list[Any]
+EVERY: dict[str, Range] = {
     "learning_rate": (1e-4, 1e-2),
     "entropy": (1e-4, 3e-2),
     "discount": [0.98, 0.99, 0.995, 0.999],
@@ -29,7 +30,7 @@ EVERY: dict[str, tuple[float, float] | list[Any]] = {
     "envs": [4, 8, 16, 32],
     "max_grad_norm": [0.5, 1.0, 5.0],
 }
-ONLY_PPO: dict[str, tuple[float, float] | list[Any]] = {
+ONLY_PPO: dict[str, Range] = {
     "epochs": [2, 3, 5, 10],
     "minibatches": [2, 4, 8, 16],
     "clip": [0.1, 0.2, 0.3],
@@ -64,11 +65,23 @@ class Search:
             pruner=optuna.pruners.MedianPruner(n_startup_trials=FIRST_TRIALS, n_warmup_steps=CHECKS // 4),
             load_if_exists=True,
         )
+        self._require_the_same()
+
+    def _require_the_same(self) -> None:
+        """A study compares trials of one method in one environment, which differ in what is searched only."""
+        now = {"env": self.settings.env, "objective": self.settings.objective.objective}
+        now |= {f"usual {name}": value for name, value in self._usual().items()}
+        before = self.study.user_attrs
+        for name, value in now.items():
+            if before.get(name, value) != value:
+                advice = "give another --folder, or remove this one"
+                raise UsageError(f"The study in '{self.folder}' has {name} {before[name]}, not {value}: {advice}.")
+            self.study.set_user_attr(name, value)
 
     @property
-    def ranges(self) -> dict[str, tuple[float, float] | list[Any]]:
-        """What is searched, for this objective."""
-        return EVERY | (ONLY_PPO if self.settings.objective.objective == "ppo" else {})
+    def ranges(self) -> dict[str, Range]:
+        """What is searched, for this objective; what is usual here is always within it."""
+        return {name: with_usual((EVERY | ONLY_PPO)[name], usual) for name, usual in self._usual().items()}
 
     def run(self, trials: int) -> None:
         """Go on until there are so many trials, the defaults being the first of them."""
@@ -92,14 +105,10 @@ class Search:
         self.say(f"searched     {', '.join(self.ranges)}; the defaults come first, and who falls behind is ended early")
 
     def _usual(self) -> dict[str, Any]:
-        """The settings that are usual here, as far as they are within the ranges."""
-        flat, found = self.settings.flat(), {}
-        for name, values in self.ranges.items():
-            usual = flat[name][0] if isinstance(flat[name], tuple) else flat[name]
-            inside = usual in values if isinstance(values, list) else values[0] <= usual <= values[1]
-            if inside:
-                found[name] = usual
-        return found
+        """The settings that are usual here."""
+        flat = self.settings.flat()
+        names = [*EVERY, *(ONLY_PPO if self.settings.objective.objective == "ppo" else ())]
+        return {name: flat[name][0] if isinstance(flat[name], tuple) else flat[name] for name in names}
 
     def _suggest(self, trial: Any) -> dict[str, Any]:
         found = {}
@@ -161,6 +170,20 @@ class Search:
         method = {"env": self.settings.env, "objective": self.settings.objective.objective}
         content = self.given | method | self.study.best_params
         (self.folder / "best.toml").write_text(head + tomli_w.dumps(content), encoding="utf-8")
+
+
+def with_usual(values: Range, usual: float) -> Range:
+    """A range in which the usual value lies; where that is zero, some values instead, since its logarithm is none.
+
+    >>> with_usual([2, 3, 5], 4), with_usual((1e-3, 1e-1), 0.5), with_usual((1e-3, 1e-1), 0.0)
+    ([2, 3, 4, 5], (0.001, 0.5), [0.0, 0.001, 0.01, 0.1])
+    """
+    if isinstance(values, list):
+        return sorted({*values, usual})
+    low, high = values
+    if usual > 0:
+        return min(low, usual), max(high, usual)
+    return [usual, low, math.sqrt(low * high), high]
 
 
 def plot(study: Any, path: Path) -> None:

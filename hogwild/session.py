@@ -138,8 +138,10 @@ class Session:
                     f"{tuple(tensors[name].shape) if name in tensors else 'none'}: it was made with other settings."
                 )
             tensors[name].copy_(torch.from_numpy(array))
+        if missing := {"statistics", "counters"} - set(checkpoint.learner):
+            raise CheckpointError(f"The checkpoint has no {' and no '.join(sorted(missing))}.")
         self.shared.counters[STOP] = 0
-        self.incarnation = checkpoint.state["incarnation"] + 1
+        self.incarnation = int(checkpoint.state["incarnation"]) + 1
         self._saved_engine = saved
         self.engine = self._make_engine(checkpoint.state["carried"])
 
@@ -186,5 +188,7 @@ def load_weights(layout: FlatLayout, vector: torch.Tensor, weights: dict[str, np
     if wrong or len(weights) != len(views):
         names = wrong or sorted(set(weights) - set(views))
         raise CheckpointError(f"The checkpoint does not fit this policy: {', '.join(names[:3])} differ.")
+    if not all(np.isfinite(array).all() for array in weights.values()):
+        raise CheckpointError("The checkpoint's weights are not finite.")
     for name, view in views.items():
         view.copy_(torch.from_numpy(weights[name]))

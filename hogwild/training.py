@@ -29,6 +29,7 @@ from hogwild.rounds import Rounds
 from hogwild.runs.checkpoint import Checkpoint, newest_checkpoint, remove_old, tidy, write_checkpoint
 from hogwild.runs.folder import RunFolder, default_name
 from hogwild.runs.meta import command_line, describe_run, revision
+from hogwild.runs.resuming import as_json, changed_settings, refusing_nonsense
 from hogwild.runs.trackers import Tracking, require_tracker
 from hogwild.runs.writers import RunWriter
 from hogwild.session import Session, require_parts
@@ -68,11 +69,13 @@ class Training:
 
     def resume(self) -> list[str]:
         """Load the newest good checkpoint; answers what was wrong with newer ones."""
-        _, checkpoint, skipped = newest_checkpoint(self.folder.checkpoints)
-        self.session.load(checkpoint)
-        self.progress.load(checkpoint.state["progress"])
-        self.best_mean = checkpoint.state["best_mean"]
-        self.best_checkpoint = checkpoint.state["best_checkpoint"]
+        path, checkpoint, skipped = newest_checkpoint(self.folder.checkpoints)
+        with refusing_nonsense(path):
+            skipped += changed_settings(checkpoint.state.get("settings"), self.settings)
+            self.session.load(checkpoint)
+            self.progress.load(checkpoint.state["progress"])
+            self.best_mean = float(checkpoint.state["best_mean"])
+            self.best_checkpoint = str(checkpoint.state["best_checkpoint"])
         self.resumed_at = self.progress.steps
         self.engine = self.session.engine
         self.guard.keep()
@@ -150,9 +153,8 @@ class Training:
             self.rounds.hear(finished)
             self.diary.tell(report, self.progress.steps)
             self.diary.attempt(partial(writer.write_episodes, finished))
-            if self.hooks is not None:
-                for episode in finished:
-                    self.hooks.episode(episode)
+            if self.hooks is not None:  # slow ones do not keep a training from its end
+                self.hooks.episodes(episode for episode in finished if not self._is_over())
         # Not all that was counted is reported: whoever waits when the run ends says no more.
         self.progress.steps, self.progress.updates = self.session.counts()
 
@@ -162,7 +164,7 @@ class Training:
             return f"stopped by {signal.Signals(self.signals.first).name}"
         if run.steps and progress.steps >= run.steps:
             return f"limit of {run.steps:,} steps reached"
-        if run.minutes and progress.seconds >= run.minutes * 60:
+        if self._is_over():
             return f"{run.minutes:g} minute{'s' * (run.minutes != 1)} over"
         if self.had_enough:
             return self.had_enough
@@ -171,8 +173,12 @@ class Training:
             return f"solved: mean return {progress.return_mean:.2f} of the last 100 episodes ≥ {run.until_return:g}"
         return ""
 
+    def _is_over(self) -> bool:
+        return bool(self.signals.first) or 0 < self.settings.run.minutes * 60 <= self.progress.seconds
+
     def _write_row(self, writer: RunWriter) -> dict[str, float]:
-        row = self.progress.row() | self.session.losses()
+        hooks = {} if self.hooks is None else {"time/coordinator_hooks": self.hooks.share()}
+        row = self.progress.row() | self.session.losses() | hooks
         for write in (partial(writer.write_row, row), writer.flush, partial(self._write_status, "training")):
             self.diary.attempt(write)
         self.diary.warn(self.tracking.log(row))
@@ -208,6 +214,7 @@ class Training:
             "best_mean": best[0],
             "best_checkpoint": best[1],
             "return_mean": mean,
+            "settings": as_json(self.settings),
         }
         checkpoint = self.session.checkpoint()
         whole = Checkpoint(checkpoint.weights, checkpoint.learner, checkpoint.state | state)
@@ -244,9 +251,8 @@ class Training:
                 continue
 
     def _outcome(self, reason: str, checkpoint: Path | None) -> Outcome:
-        progress = self.progress
-        mean = progress.return_mean if progress.recent else None
-        first, seconds = self.signals.first, progress.seconds
+        progress, first = self.progress, self.signals.first
+        mean, seconds = progress.return_mean if progress.recent else None, progress.seconds
         return Outcome(self.folder.path, reason, first, progress.steps, seconds, mean, checkpoint, progress.lost)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hogwild.agent import Agent
-from hogwild.envs.gymnasium_batch import guarded
+from hogwild.envs.foreign import guarded
 from hogwild.envs.make import can_be_drawn, make_one
 from hogwild.envs.observations import MASK
 from hogwild.errors import EnvironmentFailed, RunFolderError
@@ -54,8 +54,6 @@ def require_pictures(agent: Agent) -> None:
 
 
 def _play(env: Any, player: Player, seed: int, camera: "Camera", films_itself: bool) -> float:
-    from gymnasium.error import DependencyNotInstalled
-
     fps = int(env.metadata.get("render_fps", 30))
     layout = player.agent.layout
     observation, info = env.reset(seed=seed)
@@ -63,9 +61,10 @@ def _play(env: Any, player: Player, seed: int, camera: "Camera", films_itself: b
     while True:
         if not films_itself:
             try:
-                camera.take(env.render(), fps)
-            except DependencyNotInstalled as error:
-                raise EnvironmentFailed(f"'{env.spec.id}' cannot be filmed: {error}") from None
+                picture = env.render()
+            except Exception as error:  # it is somebody else's, or needs what is not installed
+                raise EnvironmentFailed(f"'{env.spec.id}' cannot be filmed: {error}") from error
+            camera.take(picture, fps)
         batch, _ = layout.observations.read(observation, info.get(MASK))
         observation, reward, terminated, truncated, info = env.step(layout.actions(player.act(batch, first))[0])
         score += float(reward)

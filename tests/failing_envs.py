@@ -58,7 +58,7 @@ class Slow(Bare):
     def step(self, action: np.int64) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         import multiprocessing
 
-        time.sleep(0.02 if multiprocessing.current_process().name == "hogwild worker 0" else 0.0)
+        time.sleep(0.05 if multiprocessing.current_process().name == "hogwild worker 0" else 0.0)
         return super().step(action)
 
 

@@ -12,3 +12,11 @@ class Dawdling(hogwild.Hooks):
     def on_rollout(self, rollout: Rollout) -> None:
         """Take a nap."""
         time.sleep(0.02)
+
+
+class DawdlingAtEnds(hogwild.Hooks):
+    """Sleeps after every game."""
+
+    def on_episode(self, episode: object) -> None:
+        """Take a longer nap."""
+        time.sleep(0.2)

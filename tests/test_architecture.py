@@ -13,7 +13,14 @@ import hogwild
 PACKAGE = Path(hogwild.__file__).parent
 # Rooms from the ground up: a module may import from its own room and from those before it.
 ROOMS = [
-    ["hogwild.errors", "hogwild.machine", "hogwild.images", "hogwild.helper_process", "hogwild.signals"],
+    [
+        "hogwild.errors",
+        "hogwild.machine",
+        "hogwild.images",
+        "hogwild.helper_process",
+        "hogwild.signals",
+        "hogwild.alarm",
+    ],
     ["hogwild.files", "hogwild.shareable"],
     ["hogwild.faults.events", "hogwild.faults.pulse"],
     ["hogwild.config", "hogwild.own"],
@@ -57,7 +64,7 @@ ROOMS = [
         "hogwild.verifying",
         "hogwild.machine_check",
     ],
-    ["hogwild.exporting", "hogwild.publishing", "hogwild.searching"],
+    ["hogwild.deployed", "hogwild.exporting", "hogwild.publishing", "hogwild.searching"],
     ["hogwild.watching", "hogwild.inspection", "hogwild.inspection_page"],
     ["hogwild.comparison_runs", "hogwild.comparison", "hogwild.comparison_report"],
     ["hogwild.dashboard"],
@@ -154,7 +161,7 @@ def test_to_read_one_objective_exchange_and_engine_takes_at_most_1500_lines() ->
     switches = {"hogwild.objectives", "hogwild.exchanges.make"}  # they only choose one of several
     # How processes are started and replaced, and memory shared, changes nothing in what they do.
     aside += ("hogwild.engines.supervisor", "hogwild.engines.member", "hogwild.engines.spawning", "hogwild.shareable")
-    aside += ("hogwild.signals",)
+    aside += ("hogwild.signals", "hogwild.engines.output")
     while waiting:
         module = waiting.pop()
         path = source(module)

@@ -126,6 +126,54 @@ class LargeReturns(Sound):
         return (self.see(), 1000.0 * float(self.np_random.random()), True, False, {})
 
 
+class Infinite(Sound):
+    observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float32)
+
+    def see(self) -> Any:
+        return np.array([0.0, np.inf if self.time == 5 else 0.0], np.float32)
+
+
+class MaskGrows(Sound):
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        return super().reset(seed=seed)[0], {"action_mask": np.ones(3, np.int8)}
+
+    def step(self, action: Any) -> Any:
+        return *super().step(action)[:4], {"action_mask": np.ones(4, np.int8)}
+
+
+class MaskForbidsAll(MaskGrows):
+    def step(self, action: Any) -> Any:
+        return *super().step(action)[:4], {"action_mask": np.zeros(3, np.int8)}
+
+
+class MaskComesLate(Sound):
+    def step(self, action: Any) -> Any:
+        return *super().step(action)[:4], {"action_mask": np.ones(3, np.int8)}
+
+
+class MaskOfParts(Sound):
+    """Sound: only the second of three choices is allowed, and it asserts that."""
+
+    action_space = spaces.Tuple([spaces.Discrete(3), spaces.Box(-1, 1, (1,), np.float32)])
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        return super().reset(seed=seed)[0], {"action_mask": np.array([0, 1, 0], np.int8)}
+
+    def step(self, action: Any) -> Any:
+        assert action[0] == 1, "forbidden"
+        return *super().step(action[0])[:4], {"action_mask": np.array([0, 1, 0], np.int8)}
+
+
+class CannotDraw(Sound):
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 30}  # noqa: RUF012
+
+    def __init__(self, render_mode: str | None = None) -> None:
+        self.render_mode = render_mode
+
+    def render(self) -> Any:
+        raise RuntimeError("no screen")
+
+
 class Slow(Sound):
     def step(self, action: Any) -> Any:
         time.sleep(0.0015)
@@ -181,6 +229,9 @@ def test_a_sound_environment_has_nothing_against_it() -> None:
         (BadReward, "step 1: the reward is nan"),
         (NumberForFlag, "step 1: terminated is 0"),
         (FailsInStep, "fails in step 1: IndexError: list index out of range"),
+        (Infinite, "step 5: .*infinite"),
+        (MaskGrows, "what it shows cannot be read: ValueError: the action mask has 4 entries, and there are 3 choices"),
+        (MaskForbidsAll, "its action mask forbids everything"),
         (IgnoresSeed, "the same seed gives another first observation"),
     ],
 )
@@ -201,6 +252,8 @@ def test_what_is_wrong_is_said(kind: Any, words: str) -> None:
         (NoDice, "all of these episodes were alike"),
         (NeverEnds, "no episode ended in 2,000 random steps"),
         (LargeReturns, "returns reach"),
+        (MaskComesLate, "step() tells an action_mask, and reset() does not"),
+        (CannotDraw, "it says that it can be drawn, and fails: RuntimeError: no screen"),
         (Slow, "µs: at most"),
         (Unbounded, "have no bounds"),
         (WithText, "mission: text, which a policy does not read"),
@@ -210,6 +263,22 @@ def test_what_is_doubtful_is_said_and_can_be_trained_all_the_same(kind: Any, wor
     found = remarks(kind)
     assert not [remark for remark in found if remark.level == "wrong"]
     assert any(words in remark.what for remark in found if remark.level == "doubtful")
+
+
+def test_a_mask_of_one_of_several_parts_is_respected() -> None:
+    assert not [remark for remark in remarks(MaskOfParts) if remark.level != "fine"]
+
+
+def test_what_training_would_refuse_is_wrong_here_too() -> None:
+    found = check(Settings(env="CartPole-v1").update(encoder="a3c"))
+    assert [remark.what for remark in found][-1].startswith("hogwild train refuses it: --encoder a3c")
+
+
+def test_games_are_checked_as_they_are_trained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "pong"]) == 0
+    out = capsys.readouterr().out
+    assert "a policy sees a picture of 2×70×80" in out
+    assert "it can be drawn" in out
 
 
 def test_a_constructor_that_fails_is_the_first_thing_said() -> None:

@@ -1,5 +1,6 @@
 """Evaluation: fixed shares, raw scores, the same figures for the same seed."""
 
+import dataclasses
 import math
 from itertools import count
 from pathlib import Path
@@ -15,8 +16,10 @@ import hogwild
 from hogwild import evaluation
 from hogwild.agent import Agent
 from hogwild.config.settings import Settings
+from hogwild.envs.batch import Fault
 from hogwild.envs.gymnasium_batch import GymnasiumBatch
 from hogwild.envs.ids import EnvPlan, plan_env
+from hogwild.errors import EnvironmentFailed
 from hogwild.evaluation import MOST_ENVS, Evaluation, Player, evaluate
 from hogwild.policies.distributions import Choice
 from hogwild.policies.policy import Output
@@ -109,6 +112,16 @@ def test_greedy_sampled_and_epsilon_play_differently(fake: Any) -> None:
     assert share_of_ones() == pytest.approx(0.5, abs=0.06)
     assert share_of_ones(epsilon=0.5) == pytest.approx(0.75, abs=0.06)
     assert share_of_ones(epsilon=1.0) == pytest.approx(0.5, abs=0.06)
+
+
+def test_what_costs_nothing_in_training_costs_nothing_here(fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    step = GymnasiumBatch.step
+    faults = (Fault(0, "it left its observation space", is_harmless=True),)
+    monkeypatch.setattr(GymnasiumBatch, "step", lambda *given: dataclasses.replace(step(*given), faults=faults))
+    assert len(evaluate(fake, 3).returns) == 3
+    faults += (Fault(1, "it raised"),)
+    with pytest.raises(EnvironmentFailed, match="it raised"):
+        evaluate(fake, 3)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from gymnasium import spaces
 
 import hogwild
 from hogwild.cli.main import run as command
+from hogwild.deployed import Deployed, arranged
+from hogwild.envs.observations import leaves
 from hogwild.errors import UsageError
 from hogwild.exporting import export, facts, questions
 from tests.spaces_probe import ACTIONS, SHAPES, probe_id
@@ -64,9 +67,42 @@ def test_masks_are_respected_inside_the_graph(tmp_path: Path) -> None:
     export(agent, tmp_path / "policy.onnx", "onnx")
     session = onnxruntime.InferenceSession(str(tmp_path / "policy.onnx"), providers=["CPUExecutionProvider"])
     for allowed in range(4):
-        seen = np.zeros((1, 6), np.float32)
-        seen[0, 2 + allowed] = 1
-        assert session.run(["action"], {"observation": seen})[0].tolist() == [allowed]
+        mask = np.zeros((1, 4), np.uint8)
+        mask[0, allowed] = 1
+        asked = {"observation": np.zeros((1, 2), np.float32), "action_mask": mask}
+        assert session.run(["action"], asked)[0].tolist() == [allowed]
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        spaces.Box(-1, 1, (3, 2), np.float64),
+        spaces.Box(0, 255, (20, 18, 3), np.uint8),
+        spaces.Box(0, 255, (3, 20, 18), np.uint8),
+        spaces.Box(0, 1, (20, 18), np.float32),
+        spaces.Box(0, 255, (20, 18, 12), np.uint8),
+        spaces.Box(0, 255, (4, 20, 18, 3), np.uint8),
+        spaces.Box(0, 255, (7, 7, 3), np.uint8),  # cells of a grid, some of them of kinds that nobody knows
+        spaces.Discrete(5, start=-2),
+        spaces.MultiDiscrete([[2, 3], [4, 5]], start=[[0, -1], [2, 0]]),
+        spaces.MultiBinary([2, 3]),
+    ],
+    ids=str,
+)
+def test_the_graph_lays_out_every_space_as_training_does(space: spaces.Space[Any]) -> None:
+    space.seed(0)
+    for leaf in leaves("MiniGrid-Empty-5x5-v0", space):
+        batch = np.stack([space.sample() for _ in range(16)])
+        laid = arranged(torch.from_numpy(batch), leaf).numpy()
+        np.testing.assert_array_equal(laid, leaf.arrange(batch))
+
+
+def test_the_graph_packs_parts_and_mask_as_training_does(tmp_path: Path) -> None:
+    agent = trained(tmp_path, f"tests.spaces_probe:{probe_id('masked', 'dict', 'a3c')}")
+    seen, info = agent.make_env().reset(seed=3)
+    asked = [torch.from_numpy(seen["first"])[None], torch.from_numpy(seen["second"])[None]]
+    laid = Deployed(agent).laid_out([*asked, torch.from_numpy(info["action_mask"])[None]])
+    np.testing.assert_array_equal(laid.numpy(), agent.batch_of(seen, info["action_mask"])[0])
 
 
 def test_plain_weights_come_with_the_facts(tmp_path: Path) -> None:
@@ -88,7 +124,9 @@ def test_facts_say_how_atari_pictures_are_made(tmp_path: Path) -> None:
     assert export(agent, tmp_path / "pong.onnx", "onnx") < 1e-5
 
 
-@pytest.mark.parametrize("env", ["CartPole-v1", "Taxi-v4", "minigrid:MiniGrid-MemoryS7-v0"])  # an array, a mask, a dict
+@pytest.mark.parametrize(
+    "env", ["CartPole-v1", "Taxi-v4", "minigrid:MiniGrid-MemoryS7-v0", "tests.acting_env:Acting-v0"]
+)
 def test_the_example_plays_with_it_as_the_agent_does(env: str, tmp_path: Path) -> None:
     agent = trained(tmp_path, env, memory="gru", memory_size=8)
     out = tmp_path / "policy.onnx"
@@ -97,6 +135,22 @@ def test_the_example_plays_with_it_as_the_agent_does(env: str, tmp_path: Path) -
     words = [sys.executable, "-I", "-c", f"{without}; exec(open({str(EXAMPLE)!r}).read())"]
     played = subprocess.run(words, check=True, capture_output=True, text=True)
     assert played.stdout == f"mean return of 2 episodes: {np.mean([score(agent, seed) for seed in (0, 1)]):.1f}\n"
+
+
+def test_actions_of_every_form_leave_the_graph_as_the_environment_wants_them(tmp_path: Path) -> None:
+    agent = trained(tmp_path, "tests.acting_env:Acting-v0")
+    outputs = {each["output"]: (each["shape"], each["dtype"]) for each in facts(agent)["action"]["outputs"]}
+    assert outputs == {
+        "action.both.0": ([], "int64"),
+        "action.both.1": ([2, 2], "int8"),
+        "action.numbers": ([2, 3], "float32"),
+    }
+    assert export(agent, tmp_path / "policy.onnx", "onnx") < 1e-5
+
+
+def test_parts_that_would_have_one_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"would have one name \(observation.a.b\)"):
+        export(trained(tmp_path, "tests.acting_env:Twice-v0"), tmp_path / "policy.onnx", "onnx")
 
 
 def score(agent: hogwild.Agent, seed: int) -> float:

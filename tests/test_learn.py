@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -102,3 +103,16 @@ def test_cartpole_reaches_400_and_an_evaluation_confirms_it(tmp_path: Path) -> N
     run = hogwild.train("CartPole-v1", engine="inline", workers=2, until_return=400, steps=600_000, runs=str(tmp_path))
     assert run.status["return_mean"] >= 400
     assert run.evaluate(episodes=20, greedy=True).summary()["mean"] >= 400
+
+
+@pytest.mark.parametrize("memory", ["gru", "lstm", "none"])
+def test_what_was_seen_long_ago_is_remembered_by_a_memory_only(memory: str, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {
+        **{"objective": "ppo", "rollout_steps": 64, "minibatches": 4, "epochs": 4, "normalise_advantage": True},
+        **{"gae_lambda": 1.0, "learning_rate": 7e-4, "memory": memory, "memory_size": 64},
+        **{"engine": "inline", "workers": 1, "envs": 32, "until_return": 0.95},
+    }
+    steps = 200_000 if memory != "none" else 60_000
+    run = hogwild.train("tests.memory_probe:hogwild-tests/Memory-v0", steps=steps, runs=str(tmp_path), **settings)
+    log = run.folder.log.read_text()
+    assert ("solved: mean return" in log) == (memory != "none"), run.metrics()[-1]["episode/return_mean"]

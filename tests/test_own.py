@@ -1,6 +1,7 @@
 """Parts of your own: the examples work as they stand, and mistakes in them are told as theirs."""
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -117,13 +118,26 @@ def test_what_is_not_there_is_said(tmp_path: Path, settings: dict[str, Any], wor
         hogwild.train("CartPole-v1", runs=str(tmp_path), **SMALL | settings)
 
 
-def test_a_hook_that_fails_is_named(tmp_path: Path) -> None:
-    (tmp_path / "bad_hooks.py").write_text(
-        "import hogwild\nclass Bad(hogwild.Hooks):\n    def on_rollout(self, rollout):\n        return {'x': 1 / 0}\n"
-    )
-    sys.path.insert(0, str(tmp_path))
-    try:
-        with pytest.raises(HogwildError, match="--hooks bad_hooks:Bad failed in on_rollout: ZeroDivisionError"):
-            hogwild.train("CartPole-v1", runs=str(tmp_path), hooks="bad_hooks:Bad", **SMALL)
-    finally:
-        sys.path.remove(str(tmp_path))
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("def on_rollout(self, rollout): return {'x': 1 / 0}", "failed in on_rollout: ZeroDivisionError"),
+        ("def on_rollout(self, rollout): return {'x': None}", "failed in on_rollout: TypeError"),
+        ("def on_update(self, metrics): return 3.0", "failed in on_update: AttributeError"),
+        ("def on_rolout(self, rollout): pass", "There is no hook of --hooks .* 'on_rolout'; did you mean 'on_rollout'"),
+    ],
+)
+def test_a_hook_that_fails_is_named(body: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = f"bad_hooks_{abs(hash(body))}"
+    (tmp_path / f"{name}.py").write_text(f"class Bad:\n    {body}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(HogwildError, match=words):
+        hogwild.train("CartPole-v1", runs=str(tmp_path), hooks=f"{name}:Bad", **SMALL)
+
+
+def test_hooks_in_the_coordinator_are_timed_and_do_not_keep_a_training_from_its_end(tmp_path: Path) -> None:
+    settings = {"hooks": "tests.failing_hooks:DawdlingAtEnds", "workers": 1, "envs": 8, "log_seconds": 0.5}
+    began = time.monotonic()
+    run = hogwild.train("CartPole-v1", runs=str(tmp_path), minutes=0.1, **settings)  # type: ignore[arg-type]
+    assert time.monotonic() - began < 30
+    assert any(row.get("time/coordinator_hooks", 0.0) > 0.5 for row in run.metrics())

@@ -30,6 +30,14 @@ def test_everything_is_there(folder: Path) -> None:
     assert (results["env"], results["episodes"]) == ("CartPole-v1", 4)
 
 
+def test_the_likeliest_actions_are_played_if_asked_for(folder: Path) -> None:
+    out, runs = folder.parent / "greedy", str(folder.parent)
+    words = ["--to-folder", str(out), "--episodes", "2", "--greedy"]
+    assert command(["publish", "run", "--runs", runs, *words]) == 0
+    assert json.loads((out / "results.json").read_text())["actions"] == "greedy"
+    assert "2 whole games with greedy actions" in (out / "README.md").read_text()
+
+
 def test_the_card_says_what_the_results_say(folder: Path) -> None:
     from huggingface_hub import ModelCard
 

@@ -51,6 +51,26 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path) -> None:
     assert search(tmp_path, 3)[1][2:] == []
 
 
+def test_a_folder_of_another_study_is_refused(tmp_path: Path) -> None:
+    search(tmp_path, 1)
+    with pytest.raises(UsageError, match="has objective a3c, not ppo"):
+        search(tmp_path, 2, objective="ppo")
+    with pytest.raises(UsageError, match=f"has env {ENV}, not CartPole-v1"):
+        Search(layer("CartPole-v1", steps=100), tmp_path, print)
+    with pytest.raises(UsageError, match=r"has usual envs \d+, not 24"):
+        search(tmp_path, 2, envs=24)
+
+
+@pytest.mark.parametrize("env", ["LunarLander-v3", "BipedalWalker-v3", "HalfCheetah-v5", "pong", "CartPole-v1"])
+def test_the_usual_settings_of_every_family_are_the_first_trial(env: str, tmp_path: Path) -> None:
+    settings = layer(env, steps=1000)
+    study = Search(settings, tmp_path, print)
+    study.study.enqueue_trial(study._usual())
+    found = study._suggest(study.study.ask())
+    flat = settings.flat()
+    assert found == {name: flat[name][0] if isinstance(flat[name], tuple) else flat[name] for name in found}
+
+
 def test_trials_that_fall_behind_are_ended_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study, _ = search(tmp_path, 1)
     monkeypatch.setattr("optuna.Trial.should_prune", lambda trial: True)

@@ -1,7 +1,9 @@
 """Films: in colour, at the right size and speed, with every frame that was reported."""
 
 import gc
+import subprocess
 import sys
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -150,6 +152,19 @@ def test_a_film_that_was_not_finished_is_none(painted: Agent, tmp_path: Path, mo
         film(painted, tmp_path / "game.mp4")
     assert (tmp_path / "game.mp4").read_bytes() == whole
     assert [p.name for p in tmp_path.iterdir()] == ["game.mp4"]
+
+
+@pytest.mark.fault(9)
+def test_a_film_whose_maker_was_killed_is_none(pong: Agent, runs: Path, tmp_path: Path) -> None:
+    path = tmp_path / "game.mp4"
+    words = [sys.executable, "-m", "hogwild", "eval", str(runs / "pong"), "--episodes", "1", "--video", str(path)]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL) as process:
+        unfinished = tmp_path / f".{process.pid}-game.mp4"
+        while not unfinished.exists():
+            assert process.poll() is None
+            time.sleep(0.002)
+        process.kill()
+    assert not path.exists()
 
 
 @pytest.mark.filterwarnings("ignore:.*RGB-array rendering should return a numpy array")

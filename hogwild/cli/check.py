@@ -20,9 +20,9 @@ def main(arguments: list[str]) -> int:
     """Check an environment; the exit code is 1 if something is wrong with it."""
     given = parse(Check, "check", arguments)
     from hogwild.checking import check
-    from hogwild.config.settings import Settings
+    from hogwild.resolve import layer
 
-    is_wrong = print_remarks(check(Settings(env=given.env)), given.json)
+    is_wrong = print_remarks(check(layer(given.env)), given.json)
     if not given.json:
         words = "cannot be trained like this." if is_wrong else f"can be trained: hogwild train {given.env}"
         print(f"{given.env} {words}")

@@ -18,6 +18,8 @@ class Publish:
     """Repository on the hub to push to, as in me/pong; needs huggingface_hub and a token."""
     episodes: int = 100
     """Whole games to play for the results."""
+    greedy: bool = False
+    """Play with the likeliest actions, as policy.onnx does, instead of drawing them."""
     checkpoint: str = "newest"
     """Which checkpoint: 'newest', 'best', or the name of one."""
     runs: str = "runs"
@@ -36,9 +38,10 @@ def main(arguments: list[str]) -> int:
         raise UsageError(f"--episodes {given.episodes}: must be at least 1.")
     run = find_run(given.run, given.runs)
     folder = Path(given.to_folder) if given.to_folder else run.path / "publish"
+    agent = load(run, checkpoint=given.checkpoint)
     print(f"playing {given.episodes} games, then filming one …", flush=True)
     try:
-        complaints = write_model_folder(load(run, checkpoint=given.checkpoint), run, folder, given.episodes)
+        complaints = write_model_folder(agent, run, folder, given.episodes, given.greedy)
     except OSError as error:
         raise RunFolderError(f"Cannot write '{folder}': {error.strerror or error}.") from None
     for complaint in complaints:

@@ -24,7 +24,7 @@ class Reproduce:
 
 
 def main(arguments: list[str]) -> int:
-    """Reproduce; the exit code is 1 if nothing went wrong this time."""
+    """Reproduce; the exit code is 1 unless the same went wrong again."""
     given = parse(Reproduce, "reproduce", arguments)
     if given.timeout <= 0:
         raise UsageError(f"--timeout {given.timeout:g}: must be greater than 0.")
@@ -44,9 +44,12 @@ def main(arguments: list[str]) -> int:
             print(f"  environment {played.index}, seed {played.seed}, {len(played.actions):,} actions{began}: {words}")
         if replay.what:
             found = replay
+        if replay.is_same:
             break
+    is_same = found is not None and found.is_same
     if given.json:
-        print(json.dumps({"env": capsule.env, "happened": capsule.what, "again": found.what if found else None}))
+        again = found.what if found else None
+        print(json.dumps({"env": capsule.env, "happened": capsule.what, "again": again, "is_same": is_same}))
     else:
-        print("It happened again." if found else "It did not happen again.")
-    return int(found is None)
+        print("It happened again." if is_same else "Something else happened." if found else "It did not happen again.")
+    return int(not is_same)

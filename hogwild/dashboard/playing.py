@@ -7,7 +7,7 @@ import numpy as np
 
 from hogwild.config.settings import Settings
 from hogwild.envs.atari_game import AtariGame
-from hogwild.envs.gymnasium_batch import guarded
+from hogwild.envs.foreign import guarded
 from hogwild.envs.make import layout_of, make_one
 from hogwild.envs.observations import MASK
 from hogwild.envs.protocols import Protocol as GameProtocol
@@ -72,7 +72,7 @@ class Sitting:
         self.settings, self.adviser, self.seed = resolved.settings, adviser, seed
         self.plan = resolved.plan.of_whole_games()
         self.is_atari = self.plan.is_atari
-        self.layout = layout_of(self.plan, self.settings.environment)
+        self.layout = layout_of(self.plan, self.settings.environment, self.settings.execution.env_timeout)
         self.screens: deque[np.ndarray] = deque(maxlen=FRAMES_PER_STEP)
         self.env: Any = self._make()
         if isinstance(self.env, AtariGame) and adviser is not None:

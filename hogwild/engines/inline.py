@@ -36,6 +36,7 @@ class InlineEngine:
         self.reports: list[Report] = []
         self._carried = [crew.carried_of(rank) for rank in range(crew.workers)]
         self.under_way = False
+        crew.pulse.interrupts = True
 
     def start(self) -> None:
         """Build everybody."""

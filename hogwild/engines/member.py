@@ -8,15 +8,23 @@ from typing import Any
 
 import psutil
 
+from hogwild import errors
 from hogwild.engines.crew import Crew
 from hogwild.engines.engine import WorkerStatus
-from hogwild.engines.spawning import signals_held_back, worker_environment
+from hogwild.engines.output import Output
+from hogwild.engines.spawning import (
+    READ_AGAIN,
+    only_a_script_that_is_there,
+    signals_held_back,
+    worker_environment,
+)
 from hogwild.engines.worker_process import participant_main
-from hogwild.errors import EnvironmentFailed, HogwildError, NothingButFaults, WorkerDied, exit_words
+from hogwild.errors import EnvironmentFailed, HogwildError, NothingButFaults, UsageError, WorkerDied, exit_words
 from hogwild.exchanges.file_lock import FileLock
 
 CONTEXT = multiprocessing.get_context("spawn")
 WINDOW = 60.0  # seconds in which deaths are counted
+LONGEST_PAUSE = 4.0  # seconds before one that died is replaced
 DESCRIPTORS = 0.8  # of what a process may have open
 
 
@@ -30,6 +38,7 @@ class Member:
         self.lock = lock
         self.process: multiprocessing.process.BaseProcess | None = None
         self.pipe: Connection | None = None
+        self.output: Output | None = None  # what it prints, if the run has a folder to keep it in
         self.error: HogwildError | None = None  # what it said before it ended
         self.why_killed = ""  # if it was us
         self.deaths: list[float] = []
@@ -44,24 +53,42 @@ class Member:
     def start(self) -> None:
         """Spawn the process, or the one that replaces it."""
         ours, theirs = CONTEXT.Pipe()
+        self.output, printing = self._make_output()
         self.process = CONTEXT.Process(
             target=participant_main,
-            args=(self.crew, self.place, self.status.restarts, self.lock, theirs),
+            args=(self.crew, self.place, self.status.restarts, self.lock, theirs, printing),
             name=f"hogwild {self.status.role} {self.status.rank}",
             daemon=True,
         )
         try:
-            with worker_environment(), signals_held_back():
+            with worker_environment(), signals_held_back(), only_a_script_that_is_there():
                 self.process.start()
         except OSError as error:
             ours.close()
+            self._close_output()
             raise HogwildError(f"Cannot start a process for {self.who.lower()}: {error.strerror}.") from error
         finally:
             theirs.close()
+            if printing is not None:
+                printing.close()
         self.pipe = ours
         self.error, self.why_killed, self.restart_at = None, "", None
         self.steps_before = self.status.steps
         self.status.pid, self.status.state = self.process.pid or 0, "starting"
+
+    def _make_output(self) -> tuple[Output | None, Connection | None]:
+        """Our end of what it prints, and its own."""
+        if self.crew.keeper is None or self.crew.ranks:  # of a machine among several, all that is printed is sent home
+            return None, None
+        reader, writer = CONTEXT.Pipe(duplex=False)
+        path = self.crew.keeper.folder / "output" / f"{self.status.role}-{self.status.rank}.txt"
+        return Output(reader, path), writer
+
+    def _close_output(self) -> None:
+        if self.output is not None:
+            self.output.take()
+            self.output.close()
+            self.output = None
 
     def hear(self) -> list[tuple[str, Any]]:
         """Everything that it has said; the last may be that it has ended."""
@@ -87,11 +114,26 @@ class Member:
         self.process.join(timeout=5.0)
         self.pipe.close()
         self.pipe = None
+        self._close_output()
         self.crew.pulse.forget(self.place)
         return self.process.exitcode
 
+    def blame(self, kind: str, message: str, traceback: str) -> None:
+        """It says what went wrong before it ends: kept as the error it was, if it is one of ours."""
+        ours, where = getattr(errors, kind, None), "the traceback is in the run's log.txt"
+        if ours is not None:
+            error: HogwildError = ours(f"{message} ({self.who.lower()}; {where})")
+        else:
+            error = WorkerDied(f"{self.who} failed: {kind}: {message} ({where})")
+        self.error = error.with_details(traceback)
+
     def cause(self, code: int | None) -> HogwildError:
         """Why it ended, as an error."""
+        if code == READ_AGAIN:
+            self.error = UsageError(
+                "Workers read the script that started them. "
+                'Put its call of hogwild.train under `if __name__ == "__main__":`.'
+            )
         if self.error is not None:
             return self.error
         return WorkerDied(f"{self.who} (pid {self.status.pid}) died: {self.why_killed or exit_words(code)}.")
@@ -119,7 +161,7 @@ class Member:
         """The next one starts at once after a first death, and a little later after each further one."""
         self.status.state = "dead"
         self.status.restarts += 1
-        self.restart_at = now + (0.0 if len(self.deaths) <= 1 else 2.0 ** (len(self.deaths) - 2))
+        self.restart_at = now + (0.0 if len(self.deaths) <= 1 else min(LONGEST_PAUSE, 2.0 ** (len(self.deaths) - 2)))
 
     def excess(self, most_megabytes: float) -> str:
         """What it has too much of, in words."""

@@ -9,12 +9,11 @@ from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from hogwild import errors
 from hogwild.engines.crew import Carried, Crew
 from hogwild.engines.member import Member
 from hogwild.engines.spawning import require_files
 from hogwild.engines.supervisor import Supervisor
-from hogwild.errors import HogwildError, WorkerDied
+from hogwild.errors import HogwildError
 from hogwild.exchanges.file_lock import FileLock
 from hogwild.exchanges.shared import STOP
 from hogwild.report import Report
@@ -39,7 +38,7 @@ class ProcessEngine:
         self.crew.pulse.share()
         self.lock = FileLock()
         self.members = [Member(self.crew, number, s, self.lock) for number, s in enumerate(self.statuses)]
-        self.supervisor = Supervisor(self.crew, self.members)
+        self.supervisor = Supervisor(self.crew, self.members, self.lock)
         for member in self.members:
             member.start()
 
@@ -54,8 +53,9 @@ class ProcessEngine:
         speaking = {member.pipe: member for member in self.members if member.pipe is not None}
         if not speaking:
             time.sleep(seconds)
-        for pipe in wait(list(speaking), timeout=seconds):
-            reports += self._hear(speaking[pipe])  # type: ignore[index]
+        for pipe in wait([*speaking, *self.supervisor.printing()], timeout=seconds):
+            if pipe in speaking:
+                reports += self._hear(speaking[pipe])
         return reports + self.supervisor.look_after()
 
     def _hear(self, member: Member) -> list[Report]:
@@ -68,7 +68,7 @@ class ProcessEngine:
             elif kind == "carried":
                 self._carried[member.place] = content
             elif kind == "error":
-                member.error = _error_of(f"{status.role} {status.rank}", *content)
+                member.blame(*content)
             elif kind == "ended":
                 reports += self.supervisor.mourn(member)
             else:
@@ -111,13 +111,3 @@ class ProcessEngine:
     def carried(self) -> list[Carried]:
         """What the preprocessing of each worker has learned, as it last said."""
         return self._carried
-
-
-def _error_of(who: str, kind: str, message: str, traceback: str) -> HogwildError:
-    """What went wrong in another process, as the error it was if it is one of ours."""
-    ours = getattr(errors, kind, None)
-    if ours is not None:
-        error: HogwildError = ours(f"{message} ({who}; the traceback is in the run's log.txt)")
-    else:
-        error = WorkerDied(f"{who.capitalize()} failed: {kind}: {message} (the traceback is in the run's log.txt)")
-    return error.with_details(traceback)

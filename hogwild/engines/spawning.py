@@ -1,8 +1,10 @@
 """What a process of ours is started with: its variables, its signals, and room for its files."""
 
+import multiprocessing
 import os
 import resource
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
@@ -19,7 +21,8 @@ WORKER_ENVIRONMENT = {
     "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
     "MALLOC_ARENA_MAX": "1",
 }
-FILES, FILES_EACH = 24, 6  # open at once, by the coordinator alone and for each process
+READ_AGAIN = 97  # exit code of a process that found its script about to train once more
+FILES, FILES_EACH = 24, 7  # open at once, by the coordinator alone and for each process
 
 
 def require_files(processes: int) -> None:
@@ -29,6 +32,28 @@ def require_files(processes: int) -> None:
         raise UsageError(
             f"{processes} processes need about {need} files open at once, and {most} are allowed: ulimit -n {2 * need}"
         )
+
+
+def leave_if_read_again() -> None:
+    """A process of ours reads the script that started it, for what is registered there. Where nothing keeps it from
+    training once more, it ends."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        os._exit(READ_AGAIN)
+
+
+@contextmanager
+def only_a_script_that_is_there() -> Iterator[None]:
+    """Children started inside do not look for a script that has no file, as of `python - <<EOF`."""
+    main = vars(sys.modules["__main__"])
+    path = main.get("__file__")
+    is_there = path is None or main.get("__spec__") is not None or os.path.exists(path)
+    if not is_there:
+        main.pop("__file__")
+    try:
+        yield
+    finally:
+        if not is_there:
+            main["__file__"] = path
 
 
 @contextmanager

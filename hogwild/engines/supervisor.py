@@ -1,32 +1,41 @@
 """Who is replaced when somebody dies, hangs or has had too much; and when that is given up."""
 
 import time
+from multiprocessing.connection import Connection
 
 from hogwild.engines.crew import Crew
+from hogwild.engines.holding import holder_of, is_stopped
 from hogwild.engines.member import Member, most_memory
+from hogwild.exchanges.file_lock import FileLock
 from hogwild.faults.events import Event
 from hogwild.report import Report
 
 LATE_SECONDS = 2.0  # between two looks at the workers: we have been stopped, too
 WEIGH_SECONDS = 5.0  # between two looks at their memory
+HOLD_SECONDS = 2.0  # that one who was stopped may keep what all others wait for
 
 
 class Supervisor:
     """Looks after the members of a crew."""
 
-    def __init__(self, crew: Crew, members: list[Member]) -> None:
+    def __init__(self, crew: Crew, members: list[Member], lock: FileLock) -> None:
         self.crew = crew
         self.members = members
+        self.lock = lock
+        self.holder, self.held_since = 0, 0.0  # who was stopped with the lock in hand
         self.is_stopping = False
         self.weighed = self.looked = time.monotonic()
         self.grace_until = 0.0
 
     def mourn(self, member: Member) -> list[Report]:
         """One has ended: at its time, or to be replaced, or as the end of the run, which is raised."""
+        printed = member.output.last_words() if member.output is not None else ""
         status, code = member.status, member.bury()
         if status.state == "stopped":
             return []
         error, now = member.cause(code), time.monotonic()
+        if printed:
+            error = error.with_details(f"{error.details}\nThe last that it printed:\n{printed}".lstrip())
         if self.is_stopping:
             raise error
         if not member.is_forgiven(error, now):
@@ -41,12 +50,25 @@ class Supervisor:
         event = Event(kind, member.who.lower(), f"{error} Another takes its place.", error.details, capsule)
         return [Report(status.rank, events=[event])]
 
+    def printing(self) -> list[Connection]:
+        """Where members print."""
+        return [m.output.pipe for m in self.members if m.output is not None and not m.output.is_over]
+
+    def _take_output(self) -> list[Report]:
+        """Keep what members have printed; that they do is said once."""
+        return [
+            Report(member.status.rank, notices=[f"{member.who} prints: it is kept in {member.output.path}."])
+            for member in self.members
+            if member.output is not None and member.output.take()
+        ]
+
     def look_after(self) -> list[Report]:
-        """Start those who are due, and end those who hang or have had too much."""
+        """Start those who are due, end those who hang or have had too much, and keep what they print."""
+        return self._take_output() + self._replace()
+
+    def _replace(self) -> list[Report]:
         now = time.monotonic()
-        if (
-            now - self.looked > LATE_SECONDS
-        ):  # whoever was stopped together with us has not had the time that has passed
+        if now - self.looked > LATE_SECONDS:  # who was stopped together with us has not had the time that has passed
             self.grace_until = now + LATE_SECONDS
         self.looked = now
         if self.is_stopping:
@@ -56,11 +78,24 @@ class Supervisor:
             if member.restart_at is not None and now >= member.restart_at:
                 member.start()
             elif member.pipe is not None and now > self.grace_until and pulse.is_late(member.place, now):
-                member.kill(f"its environments did not answer within {pulse.seconds:g} s (--env-timeout)")
+                member.kill(pulse.words)
+        self._free_lock(now)
         if now - self.weighed < WEIGH_SECONDS:
             return []
         self.weighed = now
         return [report for member in self.members for report in self._recycle(member)]
+
+    def _free_lock(self, now: float) -> None:
+        """End one who was stopped while it had the lock: the others would wait until somebody lets it go on."""
+        holder = holder_of(self.lock)
+        if not holder or not is_stopped(holder):
+            self.holder = 0
+        elif holder != self.holder:
+            self.holder, self.held_since = holder, now
+        elif now - self.held_since > HOLD_SECONDS:
+            for member in self.members:
+                if member.status.pid == holder:
+                    member.kill("it was stopped, and the others waited for what it held")
 
     def _recycle(self, member: Member) -> list[Report]:
         """Replace one whose environments leak."""

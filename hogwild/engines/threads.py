@@ -12,11 +12,12 @@ from typing import Any
 
 from hogwild.engines.crew import Carried, Crew
 from hogwild.engines.participant import take_part
-from hogwild.errors import HogwildError, WorkerDied
+from hogwild.errors import EnvironmentFailed, HogwildError, WorkerDied
 from hogwild.exchanges.shared import STOP
 from hogwild.report import Report
 
-STOP_SECONDS = 30.0  # a thread that has not finished its rollout by then is left behind
+STOP_SECONDS = 8.0  # a thread that has not finished its rollout by then is left behind
+LATE_SECONDS = 2.0  # between two looks at the workers: all of us have been stopped
 
 
 class ThreadEngine:
@@ -29,6 +30,7 @@ class ThreadEngine:
         self.news: queue.SimpleQueue[tuple[int, str, Any]] = queue.SimpleQueue()
         self.threads: list[threading.Thread] = []
         self._carried: list[Carried] = [crew.carried_of(rank) for rank in range(crew.workers)]
+        self.looked, self.grace_until = time.monotonic(), 0.0
 
     def start(self) -> None:
         """Start all threads; they build their environments by themselves."""
@@ -65,7 +67,22 @@ class ThreadEngine:
                 raise content
             else:
                 self.statuses[rank].state = kind
+        self._refuse_hanging()
         return reports
+
+    def _refuse_hanging(self) -> None:
+        """End the run if somebody hangs: nothing can end a thread by itself."""
+        if self.crew.shared.counters[STOP]:
+            return  # who hangs is left behind, and the run ends in order
+        now, pulse = time.monotonic(), self.crew.pulse
+        if now - self.looked > LATE_SECONDS:
+            self.grace_until = now + LATE_SECONDS
+        self.looked = now
+        for status in self.statuses:
+            if now > self.grace_until and pulse.is_late(status.rank, now):
+                raise EnvironmentFailed(
+                    f"Worker {status.rank} hangs: {pulse.words}. A thread cannot be replaced: --engine processes does."
+                )
 
     def stop(self) -> list[Report]:
         """Ask the workers to finish their rollouts, and wait for them."""
@@ -84,8 +101,9 @@ class ThreadEngine:
     def kill(self) -> None:
         """Threads cannot be killed: they are asked to end after their rollout, and left to it."""
         self.crew.shared.counters[STOP] = 1
+        end = time.monotonic() + 1.0
         for thread in self.threads:
-            thread.join(timeout=5.0)
+            thread.join(timeout=max(0.0, end - time.monotonic()))
         for status in self.statuses:
             status.state = "stopped"
         self.threads = []

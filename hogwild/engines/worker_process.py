@@ -13,12 +13,17 @@ import numpy as np
 import torch
 
 from hogwild.engines.crew import Crew
+from hogwild.engines.output import print_into
 from hogwild.exchanges.file_lock import FileLock
 from hogwild.signals import WATCHED, die_with_parent
 
 
-def participant_main(crew: Crew, place: int, restart: int, lock: FileLock, pipe: Connection) -> None:
+def participant_main(
+    crew: Crew, place: int, restart: int, lock: FileLock, pipe: Connection, printing: Connection | None = None
+) -> None:
     """Work until told to stop; whatever goes wrong is told to the coordinator before ending."""
+    if printing is not None:
+        print_into(printing)
     for number in WATCHED:  # the coordinator decides when to stop
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, WATCHED)

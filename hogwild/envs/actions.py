@@ -94,6 +94,56 @@ class Actions:
         return _shaped(self.space, self.columns.apply(actions), 0)[0]
 
 
+@dataclass(frozen=True)
+class Told:
+    """One part of what an environment is told, and which columns of a policy's action it is made of."""
+
+    path: tuple[Any, ...]  # keys and numbers that lead to it in a Dict or Tuple
+    shape: tuple[int, ...]
+    dtype: str
+    first: int
+    end: int
+    is_choice: bool = False
+
+
+def told_parts(space: spaces.Space[Any], path: tuple[Any, ...] = (), at: int = 0) -> list[Told]:
+    """All parts of an action, in the order of their columns.
+
+    >>> [part.path for part in told_parts(spaces.Dict({"fire": spaces.Discrete(2), "aim": spaces.Box(-1, 1, (2,))}))]
+    [('aim',), ('fire',)]
+    """
+    if isinstance(space, spaces.Dict | spaces.Tuple):
+        found: list[Told] = []
+        keys = list(space if isinstance(space, spaces.Dict) else range(len(space)))
+        for key, part in zip(keys, _inside(space), strict=True):
+            found += told_parts(part, (*path, key), found[-1].end if found else at)
+        return found
+    shape = space.shape or ()
+    is_choice = isinstance(space, spaces.Discrete | spaces.MultiDiscrete)
+    return [Told(path, shape, np.dtype(space.dtype).name, at, at + int(np.prod(shape)), is_choice)]
+
+
+def masks_of(space: spaces.Space[Any], mask: Any, count: int = 1) -> list[Any]:
+    """The masks of all choices in `count` actions, in the order of their parts; Gymnasium has them in the form of the
+    space. None allows everything.
+
+    >>> masks_of(spaces.Dict({"fire": spaces.Discrete(2), "aim": spaces.Box(-1, 1)}), {"fire": [0, 1], "aim": None})
+    [[0, 1]]
+    """
+    if isinstance(space, spaces.Dict) and isinstance(mask, dict):
+        return [found for key, part in space.items() for found in masks_of(part, mask.get(key), count)]
+    if isinstance(space, spaces.Tuple) and isinstance(mask, tuple | list) and len(mask) == len(space):
+        return [found for part, each in zip(space, mask, strict=True) for found in masks_of(part, each, count)]
+    if isinstance(space, spaces.MultiDiscrete) and isinstance(mask, tuple | list) and np.ndim(mask[0]) > 0:
+        return list(mask)
+    if isinstance(space, spaces.Box | spaces.MultiBinary):
+        return []
+    if mask is None:
+        choices = sum(part.size for part in action_parts("", space) if part.kind == "choice")
+        return [np.ones((count, choices), np.uint8)]
+    return [mask]
+
+
 def _shaped(space: spaces.Space[Any], values: np.ndarray, at: int) -> tuple[Any, int]:
     """One part of the actions of all environments, from column `at` on, and where the next part begins."""
     if isinstance(space, spaces.Dict | spaces.Tuple):

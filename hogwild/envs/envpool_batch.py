@@ -7,7 +7,7 @@ import numpy as np
 
 from hogwild.config.suggest import unknown
 from hogwild.envs.batch import EnvBatch, Step
-from hogwild.envs.gymnasium_batch import guarded
+from hogwild.envs.foreign import guarded
 from hogwild.envs.ids import EnvPlan
 from hogwild.envs.layout import Layout
 from hogwild.errors import UsageError
@@ -18,6 +18,10 @@ class EnvPoolBatch(EnvBatch):
     can be evaluated and filmed in those."""
 
     def __init__(self, name: str, layout: Layout, num_envs: int, threads: int, episode_steps: int | None) -> None:
+        if any(leaf.path and isinstance(leaf.path[0], int) for leaf in layout.observations.leaves):
+            raise UsageError(f"--backend envpool: of '{name}' observations are a tuple, which it lays out otherwise.")
+        if layout.observations.mask_in_info:
+            raise UsageError(f"--backend envpool: '{name}' tells in `info` which actions are allowed, and it does not.")
         self.name = name
         self.num_envs = num_envs
         self.threads = threads

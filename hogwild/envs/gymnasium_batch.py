@@ -12,8 +12,9 @@ import numpy as np
 from hogwild.envs.atari_game import AtariGame
 from hogwild.envs.batch import LEFT_SPACE, EnvBatch, Fault, Step
 from hogwild.envs.env_state import Unsavable, load_env, save_env
-from hogwild.envs.layout import Layout, read_layout
-from hogwild.errors import EnvironmentFailed, HogwildError, NothingButFaults, UsageError
+from hogwild.envs.foreign import WHERE, close_all, guarded
+from hogwild.envs.layout import Layout, first_answer, read_layout
+from hogwild.errors import NothingButFaults
 
 
 class GymnasiumBatch(EnvBatch):
@@ -50,17 +51,16 @@ class GymnasiumBatch(EnvBatch):
         """First observations."""
 
         def reset_all() -> None:
-            first = [self.collect(*env.reset(seed=int(seed))) for env, seed in zip(self.envs, seeds, strict=True)]
-            np.stack(first, out=self.seen)  # refuses what does not have the shape of the space
+            for index, (env, seed) in enumerate(zip(self.envs, seeds, strict=True)):
+                first = self._reset(env, seed=int(seed))
+                if complaint := self._complaint(first):
+                    raise ValueError(f"its first observation {complaint}")
+                self.seen[index] = first
 
         if self.seeds is not None:
             self.seeds[:] = seeds
         self.since[:] = 0
         guarded(self.name, "reset", reset_all)
-        if self.are_decimals and not np.isfinite(self.seen).all():
-            raise EnvironmentFailed(
-                f"Environment '{self.name}' {WHERE['reset']}: its first observation has {NO_NUMBER}."
-            )
         return self.layout.observations.arrange(self.seen)
 
     def step(self, actions: np.ndarray) -> Step:
@@ -70,7 +70,7 @@ class GymnasiumBatch(EnvBatch):
         terminated, truncated, game_over = np.zeros((3, self.num_envs), dtype=bool)
         seen: list[Any] = []
         last: dict[int, Any] = {}  # real last observations
-        errors: dict[int, Exception] = {}
+        errors: dict[int, BaseException] = {}
         for index, (env, action) in enumerate(zip(self.envs, self.layout.actions(actions), strict=True)):
             try:
                 observation, rewards[index], ended, cut, info = env.step(action)
@@ -81,7 +81,7 @@ class GymnasiumBatch(EnvBatch):
                     seen.append(self._begin(index))
                 else:
                     seen.append(self.collect(observation, info))
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 errors[index] = error
                 seen.append(self.seen[index])
         if not self._makes_sense(seen, last, rewards):
@@ -113,26 +113,42 @@ class GymnasiumBatch(EnvBatch):
         try:
             np.stack(seen, out=self.spare)
             ends = [np.stack([self.seen[0], *last.values()])] if last else []  # all of one shape, or it is refused
+            arrays = [rewards, *([self.spare, *ends] if self.are_decimals else [])]
+            return all(np.isfinite(array).all() for array in arrays)
         except (ValueError, TypeError):
             return False
-        arrays = [rewards, *([self.spare, *ends] if self.are_decimals else [])]
-        return all(np.isfinite(array).all() for array in arrays)
 
     def _nonsense(
-        self, seen: list[Any], last: dict[int, Any], rewards: np.ndarray, skipped: dict[int, Exception]
-    ) -> dict[int, Exception]:
+        self, seen: list[Any], last: dict[int, Any], rewards: np.ndarray, skipped: dict[int, BaseException]
+    ) -> dict[int, BaseException]:
         """What would spoil everything that it touches, by environment."""
-        shape = self.seen.shape[1:]
-        found: dict[int, Exception] = {}
+        found: dict[int, BaseException] = {}
         for index in set(range(self.num_envs)) - set(skipped):
             for observation in (seen[index], *([last[index]] if index in last else [])):
-                if np.shape(observation) != shape:
-                    found[index] = ValueError(f"the observation has the shape {np.shape(observation)}, not {shape}")
-                elif self.are_decimals and not np.isfinite(observation).all():
-                    found[index] = ValueError(f"the observation has {NO_NUMBER}")
+                if complaint := self._complaint(observation):
+                    found[index] = ValueError(f"the observation {complaint}")
             if not math.isfinite(rewards[index]):
                 found[index] = ValueError(f"the reward is {rewards[index]}")
         return found
+
+    def _complaint(self, observation: Any) -> str:
+        """What is wrong with an observation, in words; empty: nothing."""
+        shape, kind = self.seen.shape[1:], self.seen.dtype
+        try:
+            given = np.asarray(observation)
+        except ValueError:
+            return "is no array: its rows have different lengths"
+        if given.dtype.kind not in "biuf":
+            return f"holds {given.dtype.name}, not numbers"
+        if given.shape != shape:
+            return f"has the shape {given.shape}, not {shape} as its space says"
+        if not np.can_cast(given.dtype, kind, "same_kind"):
+            return f"holds {given.dtype.name}, not {kind.name} as its space says"
+        return f"has {NO_NUMBER}" if self.are_decimals and not np.isfinite(given).all() else ""
+
+    def _reset(self, env: gymnasium.Env[Any, Any], **words: Any) -> Any:
+        """The first observation of an episode, as it is collected."""
+        return self.collect(*first_answer(env, **words))
 
     def _outside(self) -> tuple[Fault, ...]:
         """Whether an observation is outside its space; that is said once, since it can still be learned from."""
@@ -152,17 +168,18 @@ class GymnasiumBatch(EnvBatch):
     def _begin(self, index: int) -> Any:
         """The first observation of an environment's next episode."""
         if self.seeds is None or self.since[index] < SEED_STEPS:
-            return self.collect(*self.envs[index].reset())
+            return self._reset(self.envs[index])
         return self._begin_with_seed(index)
 
     def _begin_with_seed(self, index: int) -> Any:
         assert self.seeds is not None
         self.seeds[index] = seed = next_seed(int(self.seeds[index]))
         self.since[index] = 0
-        return self.collect(*self.envs[index].reset(seed=seed))
+        return self._reset(self.envs[index], seed=seed)
 
-    def _fault(self, index: int, error: Exception) -> Fault:
-        what = f"Environment '{self.name}' {WHERE['step']}: {type(error).__name__}: {error}"
+    def _fault(self, index: int, error: BaseException) -> Fault:
+        hint = f"; step answers {FIVE}" if "to unpack (expected 5" in str(error) else ""
+        what = f"Environment '{self.name}' {WHERE['step']}: {type(error).__name__}: {error}{hint}"
         return Fault(index, what, "".join(traceback.format_exception(error)))
 
     def _renew(self, index: int) -> Any:
@@ -173,7 +190,7 @@ class GymnasiumBatch(EnvBatch):
         def make_and_begin() -> Any:
             self.envs[index] = self.make()
             if self.seeds is None:
-                return self.collect(*self.envs[index].reset(seed=index))
+                return self._reset(self.envs[index], seed=index)
             return self._begin_with_seed(index)
 
         return guarded(self.name, "reset", make_and_begin)
@@ -228,23 +245,13 @@ class GymnasiumBatch(EnvBatch):
 
     def close(self) -> None:
         """Close all environments."""
-        for env in self.envs:
-            env.close()
+        close_all(self.envs)
 
 
 MOST_LOST = 20  # episodes in a row
 SEED_STEPS = 200  # after which the next episode begins with a seed: taking one costs more than a short episode
+FIVE = "(observation, reward, terminated, truncated, info), as Gymnasium has it since version 0.26"
 NO_NUMBER = "numbers that are infinite or none (NaN)"
-EXTRAS = {  # by words in complaints
-    **{"box2d": "box2d", "mujoco": "mujoco", "imageio": "mujoco", "pygame": "render"},
-    **{"minigrid": "minigrid", "ale_py": "atari"},
-}
-WHERE = {
-    "be made": "could not be made",
-    "be drawn": "could not be drawn",
-    "reset": "failed in reset",
-    "step": "failed in step",
-}
 
 
 def bounds_of(env: gymnasium.Env[Any, Any]) -> tuple[np.ndarray, np.ndarray] | None:
@@ -255,22 +262,6 @@ def bounds_of(env: gymnasium.Env[Any, Any]) -> tuple[np.ndarray, np.ndarray] | N
     if is_known or not isinstance(space, gymnasium.spaces.Box) or not np.isfinite([space.low, space.high]).any():
         return None
     return space.low, space.high
-
-
-def guarded(name: str, action: str, call: Callable[[], Any]) -> Any:
-    """Call into somebody else's environment; what it raises is reported under its name."""
-    try:
-        return call()
-    except HogwildError:
-        raise
-    except Exception as error:
-        extra = next((extra for word, extra in EXTRAS.items() if word in str(error).lower()), "")
-        if extra and isinstance(error, ImportError | gymnasium.error.DependencyNotInstalled):
-            raise UsageError(
-                f"'{name}' needs a package that is not installed: pip install 'hogwild[{extra}]'"
-            ) from error
-        where = WHERE[action]
-        raise EnvironmentFailed(f"Environment '{name}' {where}: {type(error).__name__}: {error}") from error
 
 
 def next_seed(seed: int) -> int:

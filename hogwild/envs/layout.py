@@ -39,6 +39,7 @@ def read_layout(name: str, env: gymnasium.Env[Any, Any], rescale_actions: bool =
         getattr(observed, "dtype", None),
         mask_size=choices if in_observation or in_info else 0,
         mask_in_info=in_info,
+        mask_space=env.action_space,
     )
     if not found.leaves:
         raise UsageError(f"'{name}' has observations {observed}, in which there is nothing that a policy could read.")
@@ -49,6 +50,14 @@ def read_layout(name: str, env: gymnasium.Env[Any, Any], rescale_actions: bool =
     return Layout(found, Actions(env.action_space, rescale_actions), spec)
 
 
+def first_answer(env: gymnasium.Env[Any, Any], **words: Any) -> tuple[Any, dict[str, Any]]:
+    """What an environment answers to a reset, if it is what Gymnasium asks for."""
+    answer = env.reset(**words)
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise TypeError(f"it answered {type(answer).__name__}, not a tuple of 2: (observation, info)")
+    return answer
+
+
 def _tells_mask(env: gymnasium.Env[Any, Any]) -> bool:
     """Whether an environment says with its first observation which actions are allowed."""
-    return not isinstance(env.unwrapped, AtariGame) and MASK in env.reset(seed=0)[1]
+    return not isinstance(env.unwrapped, AtariGame) and MASK in first_answer(env, seed=0)[1]

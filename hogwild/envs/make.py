@@ -10,15 +10,19 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 import hogwild.envs.probes  # noqa: F401  (registers the probe environments)
+from hogwild.alarm import BUILDING, Alarm
 from hogwild.config.settings import EnvSettings
 from hogwild.envs.atari import AtariBatch
 from hogwild.envs.atari_game import AtariGame
 from hogwild.envs.batch import EnvBatch
 from hogwild.envs.envpool_batch import EnvPoolBatch
-from hogwild.envs.gymnasium_batch import GymnasiumBatch, guarded
+from hogwild.envs.foreign import close_all, guarded
+from hogwild.envs.gymnasium_batch import GymnasiumBatch
 from hogwild.envs.ids import EnvPlan
 from hogwild.envs.layout import Layout, read_layout
 from hogwild.envs.recipes import make_recipe
+
+RESET_SECONDS = 60.0  # that a first look at an environment may take, if nothing else is said
 
 # For environments that draw with pygame; what it prints is of no use.
 WITHOUT_A_WINDOW = {
@@ -73,23 +77,32 @@ def can_be_drawn(plan: EnvPlan, settings: EnvSettings) -> bool:
     """Whether there are pictures of an environment, to film it or to look on."""
     if plan.is_atari:
         return True
-    env = guarded(plan.id, "be made", lambda: make_one(plan, settings))
+    env = _first(plan, settings)
     try:
         return "rgb_array" in (env.metadata or {}).get("render_modes", [])
     finally:
-        env.close()
+        close_all([env])
 
 
-def layout_of(plan: EnvPlan, settings: EnvSettings) -> Layout:
-    """How the environment lays out what it shows, found out by making one."""
-    env = guarded(plan.id, "be made", lambda: make_one(plan, settings))
+def layout_of(plan: EnvPlan, settings: EnvSettings, seconds: float = RESET_SECONDS) -> Layout:
+    """How the environment lays out what it shows, found out by making one; its reset may take so many seconds."""
+    env = _first(plan, settings, seconds)
     try:
-        found: Layout = guarded(
-            plan.id, "reset", lambda: read_layout(plan.id, env, settings.action_bounds == "rescale")
-        )
+        with Alarm(seconds, f"it did not answer within {seconds:g} s (--env-timeout)"):
+            found: Layout = guarded(
+                plan.id, "reset", lambda: read_layout(plan.id, env, settings.action_bounds == "rescale")
+            )
         return found
     finally:
-        env.close()
+        close_all([env])
+
+
+def _first(plan: EnvPlan, settings: EnvSettings, seconds: float = RESET_SECONDS) -> gymnasium.Env[Any, Any]:
+    """One environment, made where nobody could kill who waits for it."""
+    longest = BUILDING * seconds
+    with Alarm(longest, f"it was not done after {longest:g} s ({BUILDING} times --env-timeout)"):
+        env: gymnasium.Env[Any, Any] = guarded(plan.id, "be made", lambda: make_one(plan, settings))
+    return env
 
 
 def solved_at(plan: EnvPlan) -> float | None:

@@ -4,6 +4,7 @@ Pictures keep their shape, channels first; everything else becomes a vector: cho
 is. Where an observation has several parts, or a mask of actions, they lie flat in it, one after the other.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,10 +12,16 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from hogwild.envs.actions import masks_of
 from hogwild.errors import UsageError
 from hogwild.policies.spec import ObservationPart
 
 SMALLEST_PICTURE = 16  # pixels; smaller arrays with two axes are tables, not pictures
+PICTURE_AXES: dict[int, tuple[tuple[int, ...], ...]] = {
+    2: ((0, 1),),
+    3: ((2, 0, 1), (0, 1, 2)),
+    4: ((0, 3, 1, 2), (0, 1, 2, 3)),
+}
 MASK = "action_mask"  # key in a Dict observation, or in `info`
 GRID_FAMILIES = ("MiniGrid-", "BabyAI-")
 LARGEST_GRID = 32  # cells; what is larger is a picture
@@ -33,6 +40,7 @@ class Leaf:
     arrange: Callable[[np.ndarray], np.ndarray]  # [B, *shape] to [B, *part.shape]
     choices: tuple[int, ...] = ()  # how many each of its numbers has, where they become one-hot vectors
     first: tuple[int, ...] = ()  # the number of each one's first choice
+    axes: tuple[int, ...] = ()  # of a picture: in which order they are taken
 
     def find(self, observation: Any) -> Any:
         """This part of an observation."""
@@ -93,17 +101,34 @@ def left_out(space: spaces.Space[Any]) -> list[str]:
 
 
 def _box(space: spaces.Box, path: tuple[Any, ...]) -> Leaf:
-    shape, name = space.shape, ".".join(map(str, path))
+    shape = space.shape
+    axes = picture_axes(shape)
+    if axes is None:
+        return _plain(path, shape, is_small=False)
     is_byte = space.dtype == np.uint8
-    scale = 255.0 if is_byte else 1.0
-    if len(shape) == 3 and shape[2] <= 4 and min(shape[:2]) >= SMALLEST_PICTURE:
-        part = ObservationPart(name, (shape[2], *shape[:2]), scale)
-        return Leaf(path, shape, part, is_byte, lambda batch: np.moveaxis(batch, -1, 1))
-    if len(shape) == 3 and min(shape[1:]) >= SMALLEST_PICTURE:
-        return Leaf(path, shape, ObservationPart(name, shape, scale), is_byte, lambda batch: batch)
-    if len(shape) == 2 and min(shape) >= SMALLEST_PICTURE:
-        return Leaf(path, shape, ObservationPart(name, (1, *shape), scale), is_byte, lambda batch: batch[:, None])
-    return _plain(path, shape, is_small=False)
+    channels, sides = axes[:-2], axes[-2:]
+    laid = (math.prod(shape[axis] for axis in channels), *(shape[axis] for axis in sides))
+    part = ObservationPart(".".join(map(str, path)), laid, 255.0 if is_byte else 1.0)
+    order = (0, *(axis + 1 for axis in axes))
+    return Leaf(path, shape, part, is_byte, lambda batch: batch.transpose(order).reshape(len(batch), *laid), axes=axes)
+
+
+def picture_axes(shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The order of axes in which an array is a picture: channels, then rows and columns; None if it is no picture.
+    Colours of several pictures that were stacked are channels, too.
+
+    >>> picture_axes((84, 84, 12)), picture_axes((3, 64, 64)), picture_axes((10, 10, 4))
+    ((2, 0, 1), (0, 1, 2), None)
+    >>> picture_axes((4, 84, 84, 3)), picture_axes((4, 3, 84, 84))
+    ((0, 3, 1, 2), (0, 1, 2, 3))
+    """
+    found = [
+        order
+        for order in PICTURE_AXES.get(len(shape), ())
+        if min(shape[axis] for axis in order[-2:]) >= SMALLEST_PICTURE
+    ]
+    # If both ends could be the channels, those are that are fewer.
+    return min(found, key=lambda order: shape[order[0]], default=None)
 
 
 def _plain(path: tuple[Any, ...], shape: tuple[int, ...], is_small: bool) -> Leaf:
@@ -138,6 +163,7 @@ class Observations:
     space_dtype: Any  # of plain arrays
     mask_size: int = 0  # choices that a mask speaks of; 0: there is none
     mask_in_info: bool = False
+    mask_space: spaces.Space[Any] | None = None  # the actions that it speaks of
 
     @property
     def is_array(self) -> bool:
@@ -206,16 +232,16 @@ class Observations:
         flat = [row.reshape(count, -1) for row in rows]
         if self.mask_size:
             found = mask if self.mask_in_info else observation[MASK]
-            flat.append(_flat_mask(found, count, self.mask_size))
+            flat.append(self._flat_mask(found, count))
         return np.concatenate(flat, axis=1, dtype=self.dtype, casting="unsafe")
 
-
-def _flat_mask(mask: Any, count: int, size: int) -> np.ndarray:
-    """A mask as bytes [B, size]; without one, everything is allowed."""
-    if mask is None:
-        return np.ones((count, size), dtype=np.uint8)
-    parts = mask if isinstance(mask, tuple | list) and isinstance(mask[0], np.ndarray | tuple | list) else [mask]
-    flat = np.concatenate([np.asarray(part).reshape(count, -1) for part in parts], axis=1)
-    if flat.shape[1] != size:
-        raise ValueError(f"the action mask has {flat.shape[1]} entries, and there are {size} choices")
-    return (flat > 0).astype(np.uint8)
+    def _flat_mask(self, mask: Any, count: int) -> np.ndarray:
+        """A mask as bytes [B, K]; without one, everything is allowed."""
+        if mask is None:
+            return np.ones((count, self.mask_size), dtype=np.uint8)
+        parts = masks_of(self.mask_space, mask, count) if self.mask_space is not None else [mask]
+        flat = np.concatenate([np.asarray(part).reshape(count, -1) for part in parts], axis=1)
+        if flat.shape[1] != self.mask_size:
+            words = f"the action mask has {flat.shape[1]} entries, and there are {self.mask_size} choices"
+            raise ValueError(words)
+        return (flat > 0).astype(np.uint8)

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import multiprocessing
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,12 +18,13 @@ from hogwild.envs.batch import LEFT_SPACE
 from hogwild.envs.blackbox import Played
 from hogwild.envs.ids import plan_env
 from hogwild.envs.make import make_batch
-from hogwild.errors import UsageError, exit_words
+from hogwild.errors import EnvironmentFailed, HogwildError, UsageError, exit_words
 from hogwild.files import write_json
 
 FORMAT = 1
 LARGEST = 64e6  # bytes of a capsule that is read
 TICK = 200  # actions between two signs of life
+HUNG = "did not answer within"
 
 
 @dataclass(frozen=True)
@@ -77,12 +79,34 @@ class Replay:
     played: Played
     what: str  # empty: nothing went wrong
     after: int = 0  # actions
+    is_same: bool = False  # it is what had happened before
 
 
 def reproduce(capsule: Capsule, timeout: float) -> Iterator[Replay]:
     """Play everything in a capsule again, each environment in a process of its own, since it may die or hang."""
     for played in capsule.played:
-        yield _replay(capsule, played, timeout)
+        replay = _replay(capsule, played, timeout)
+        yield dataclasses.replace(replay, is_same=is_same_fault(capsule.what, replay.what))
+
+
+def is_same_fault(before: str, now: str) -> bool:
+    """Whether what goes wrong now is what went wrong before; figures in it, such as addresses, may differ.
+
+    >>> is_same_fault("Worker 1 (pid 7) died: killed by SIGSEGV.", "it died: killed by SIGSEGV")
+    True
+    >>> is_same_fault("Environment 'a' failed in step: ValueError: 3", "Environment 'a' failed in step: KeyError: 3")
+    False
+    """
+    if not now:
+        return False
+    for kind in (HUNG, LEFT_SPACE):
+        if kind in before or kind in now:
+            return kind in before and kind in now
+    return _without_figures(now.removeprefix("it ")) in _without_figures(before)
+
+
+def _without_figures(words: str) -> str:
+    return re.sub(r"0x[0-9a-f]+|\d+", "#", words)
 
 
 def _replay(capsule: Capsule, played: Played, timeout: float) -> Replay:
@@ -95,9 +119,11 @@ def _replay(capsule: Capsule, played: Played, timeout: float) -> Replay:
     try:
         while ours.poll(timeout if done else 10 * timeout):
             kind, content, done = ours.recv()
+            if kind == "unplayable" and not is_same_fault(capsule.what, content):
+                raise EnvironmentFailed(content)
             if kind != "tick":
                 return Replay(played, content, done)
-        return Replay(played, f"it did not answer within {timeout:g} s", done)
+        return Replay(played, f"it {HUNG} {timeout:g} s", done)
     except (EOFError, OSError):
         process.join(5.0)
         return Replay(played, f"it died: {exit_words(process.exitcode)}", done)
@@ -108,10 +134,11 @@ def _replay(capsule: Capsule, played: Played, timeout: float) -> Replay:
 
 
 def _play(capsule: Capsule, played: Played, pipe: Connection) -> None:
-    settings = Settings(env=capsule.env).update(**capsule.environment)
-    batch = make_batch(plan_env(settings), settings.environment, 1)
-    pipe.send(("tick", "", 1))
+    number = 0
     try:
+        settings = Settings(env=capsule.env).update(**capsule.environment)
+        batch = make_batch(plan_env(settings), settings.environment, 1)
+        pipe.send(("tick", "", 1))
         batch.reset([played.seed])
         for number, action in enumerate(played.actions, start=1):
             step = batch.step(np.asarray([action], dtype=batch.spec.action_dtype))
@@ -121,7 +148,9 @@ def _play(capsule: Capsule, played: Played, pipe: Connection) -> None:
                 return
             if number % TICK == 0:
                 pipe.send(("tick", "", number))
-    except Exception as error:
-        pipe.send(("fault", str(error), 0))
-        return
-    pipe.send(("fine", "", len(played.actions)))
+    except HogwildError as error:
+        pipe.send(("fault" if number else "unplayable", str(error), number))
+    except BaseException as error:  # also what would end the process, as sys.exit does
+        pipe.send(("fault", f"{type(error).__name__}: {error}", number))
+    else:
+        pipe.send(("fine", "", number))

@@ -21,8 +21,10 @@ class Guard:
         self.keep()
 
     def keep(self) -> None:
-        """These weights are good; call it only when they are."""
-        self.good = {name: tensor.clone() for name, tensor in self._guarded().items()}
+        """Keep these weights, if they are good: workers go on changing them while a checkpoint is written."""
+        found = {name: tensor.clone() for name, tensor in self._guarded().items()}
+        if all(bool(torch.isfinite(tensor).all()) for tensor in found.values()):
+            self.good = found
 
     def _guarded(self) -> dict[str, torch.Tensor]:
         return {"weights": self.shared.weights, "statistics": self.shared.statistics}

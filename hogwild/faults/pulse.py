@@ -7,9 +7,8 @@ from contextlib import contextmanager
 import numpy as np
 import torch
 
+from hogwild.alarm import BUILDING, Alarm
 from hogwild.shareable import Shareable
-
-BUILDING = 10  # times as long as a step may take: emulators are slow to build
 
 
 class Pulse(Shareable):
@@ -19,6 +18,7 @@ class Pulse(Shareable):
         """`seconds` are what a step or a reset of environments may take; 0: any time."""
         self.deadlines = torch.zeros(participants, dtype=torch.float64)
         self.seconds = seconds
+        self.interrupts = False  # whether who is late is in the main thread of this process, and interrupted there
 
     def is_late(self, rank: int, now: float) -> bool:
         """Whether a participant should have been done before now."""
@@ -30,7 +30,14 @@ class Pulse(Shareable):
 
     def of(self, rank: int) -> "Heart":
         """The handle of one participant."""
+        if self.interrupts:
+            return AlarmedHeart(self.seconds)
         return Heart(self.deadlines.numpy()[rank : rank + 1], self.seconds)
+
+    @property
+    def words(self) -> str:
+        """What is said of who is late."""
+        return f"its environments did not answer within {self.seconds:g} s (--env-timeout)"
 
 
 class Heart:
@@ -49,13 +56,35 @@ class Heart:
         finally:
             self.deadline[0] = 0.0
 
-    def begin(self) -> None:
+    def __enter__(self) -> None:
         """Environments are about to step."""
         self.deadline[0] = time.monotonic() + self.seconds
 
-    def end(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """They have stepped."""
         self.deadline[0] = 0.0
+
+
+class AlarmedHeart(Heart):
+    """Of one who plays where nobody could kill it: what hangs is interrupted, which costs an episode."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(np.zeros(1), seconds)
+        self.alarm = Alarm(seconds, f"it did not answer within {seconds:g} s (--env-timeout)")
+        longest = BUILDING * seconds
+        self.patience = Alarm(longest, f"it was not done after {longest:g} s ({BUILDING} times --env-timeout)")
+
+    @contextmanager
+    def building(self) -> Iterator[None]:
+        """Environments are being made."""
+        with self.patience:
+            yield
+
+    def __enter__(self) -> None:
+        self.alarm.__enter__()
+
+    def __exit__(self, *what: object) -> None:
+        self.alarm.__exit__(*what)
 
 
 def no_pulse() -> Heart:

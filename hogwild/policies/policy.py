@@ -105,9 +105,12 @@ class Policy(nn.Module):
             for_actor, for_critic = self.actor_layer(features).relu(), self.critic_layer(features).relu()
         else:
             for_actor = for_critic = features
-        mask = observations[..., -self.spec.mask_size :] > 0 if self.spec.mask_size else None
-        parameters = self.actions.parameters(self.actor(for_actor), mask)
+        parameters = self.actions.parameters(self.actor(for_actor), self.allowed(observations))
         return Output(parameters, self.critic(for_critic).squeeze(-1), state)
+
+    def allowed(self, observations: Tensor) -> Tensor | None:
+        """Which choices are allowed, [T, N, choices], where the environment says so."""
+        return observations[..., -self.spec.mask_size :] > 0 if self.spec.mask_size else None
 
     def _encoding(self) -> AbstractContextManager[Any]:
         """The precision in which pictures are read; memory and heads are always in single precision."""

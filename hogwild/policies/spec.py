@@ -155,7 +155,14 @@ def choice(size: int) -> tuple[ActionPart, ...]:
 
 
 def encoder_kind(spec: PolicySpec, settings: PolicySettings) -> str:
-    """The encoder that the settings name, or the fitting one if they leave it open."""
+    """The encoder that the settings name, or the fitting one if they leave it open.
+
+    >>> encoder_kind(PolicySpec((3, 16, 16), "uint8", choice(2)), PolicySettings())
+    'universe'
+    """
     if settings.encoder != "auto":
         return settings.encoder
-    return "a3c" if spec.is_image else "mlp"
+    if not spec.is_image:
+        return "mlp"
+    side = min(side for part in spec.parts if part.is_image for side in part.shape[1:])
+    return "a3c" if side >= SMALLEST_IMAGE["a3c"] else "universe"

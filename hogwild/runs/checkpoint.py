@@ -68,7 +68,7 @@ def write_checkpoint(folder: Path, step: int, checkpoint: Checkpoint) -> Path:
         for name, content in payloads.items():
             write_whole(temporary / name, content)
         files = {n: {"size": len(c), "sha256": hashlib.sha256(c).hexdigest()} for n, c in payloads.items()}
-        manifest = {"format": FORMAT, "step": step, "files": files}
+        manifest = {"format": FORMAT, "step": step, "files": files, "settings": digest(plain.get("settings"))}
         write_whole(temporary / MANIFEST, json.dumps(manifest, indent=2).encode())
         sync_folder(temporary)
         replaced = folder / f".{final.name}.old"
@@ -101,14 +101,19 @@ def read_checkpoint(path: Path) -> Checkpoint:
         contents[name] = _read_checked(path / name, manifest["files"].get(name))
     try:
         arrays = {n: load_arrays(contents[f"{n}.safetensors"]) for n in ("weights", "learner", "state")}
-        state = join_tree(json.loads(contents["state.json"]), arrays["state"])
-    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
+        plain = json.loads(contents["state.json"])
+        state = join_tree(plain, arrays["state"])
+        if manifest["settings"] not in (None, digest(plain.get("settings"))):
+            raise ValueError("its settings are not those of its manifest")
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"Checkpoint '{path}' cannot be read: {error}.") from None
     return Checkpoint(arrays["weights"], arrays["learner"], state)
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
     """The manifest of a checkpoint; without one it was never finished."""
+    if path.is_symlink():
+        raise CheckpointError(f"'{path}' is a link, and no checkpoint of this run.")
     try:
         if not _is_plain(path / MANIFEST, LARGEST_MANIFEST):
             raise ValueError(MANIFEST)
@@ -122,7 +127,16 @@ def read_manifest(path: Path) -> dict[str, Any]:
         raise NewerFormat(
             f"Checkpoint '{path}' has format {made_by}, and this Hogwild reads up to {FORMAT}: update Hogwild."
         )
-    return {"step": manifest.get("step", 0), "files": files}
+    return {"step": manifest.get("step", 0), "files": files, "settings": manifest.get("settings")}
+
+
+def digest(settings: Any) -> str:
+    """SHA-256 of a run's settings, so that it can be told whether two checkpoints were made with the same.
+
+    >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
 def _read_checked(path: Path, expected: Any) -> bytes:

@@ -60,6 +60,7 @@ METRICS = {
         Metric("time/exchange", "1", "share spent pulling weights and applying updates"),
         Metric("time/waiting", "1", "share spent waiting for others"),
         Metric("time/hooks", "1", "share spent in hooks of your own (--hooks)"),
+        Metric("time/coordinator_hooks", "1", "share of its time that the coordinator spends in them"),
         Metric("machines/count", "machines", "that take part (ray)"),
         Metric("machines/*/steps_per_second", "steps/s", "of one machine, by its name (ray)"),
         Metric("machines/*/received", "MB/s", "what one machine sends to the learner (ray)"),
@@ -69,7 +70,7 @@ METRICS = {
 
 
 def metric_of(name: str) -> Metric | None:
-    """The declaration of a metric, those of single machines included.
+    """The declaration of a metric, those of single machines and of hooks included.
 
     >>> metric_of("machines/n1/sent").unit, metric_of("nonsense")
     ('MB/s', None)
@@ -78,6 +79,8 @@ def metric_of(name: str) -> Metric | None:
     if first == "machines" and "/" in rest:
         declared = METRICS.get(f"machines/*/{rest.rpartition('/')[2]}")
         return replace(declared, name=name) if declared is not None else None
+    if first == "own":
+        return Metric(name, "", "of --hooks of your own")
     return METRICS.get(name)
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from hogwild.agent import Agent
 from hogwild.envs.atari_game import AtariGame
-from hogwild.envs.gymnasium_batch import guarded
+from hogwild.envs.foreign import guarded
 from hogwild.envs.make import make_one
 from hogwild.envs.observations import MASK
 from hogwild.errors import UsageError

@@ -101,7 +101,11 @@ def test_a_run_name_is_the_name_of_one_folder(name: str) -> None:
             PolicySpec((1, 20, 20), "uint8", choice(2)),
             "--encoder nature: pictures of (20, 20) are too",
         ),
-        ({}, PolicySpec((1, 16, 16), "uint8", choice(2)), "--encoder a3c: pictures of (16, 16) are too small"),
+        (
+            {"encoder": "a3c"},
+            PolicySpec((1, 16, 16), "uint8", choice(2)),
+            "--encoder a3c: pictures of (16, 16) are too small",
+        ),
         ({"squash": True}, VECTORS, "--squash: only for actions that are numbers"),
         (
             {"squash": True, "action_bounds": "clip"},

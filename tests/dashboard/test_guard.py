@@ -1,6 +1,8 @@
 """Who is let in, and who is not: a test for each way that pages on this machine have been broken into."""
 
 import json
+import socket
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,43 @@ OWN = {"x-hogwild": "1", "content-type": "application/json"}
 def test_a_name_that_was_made_to_point_here_is_refused(server: Server, host: str) -> None:
     assert server.ask("/api/runs", headers={"Host": host})[0] == 403
     assert server.ask("/", headers={"Host": host})[0] == 403
+
+
+@pytest.mark.fault(81)
+@pytest.mark.parametrize(
+    "hosts", ["", "Host: localhost\r\nHost: evil.example\r\n", "Host: evil.example\r\nHost: localhost\r\n"]
+)
+def test_a_question_without_a_host_or_with_two_is_refused(server: Server, hosts: str) -> None:
+    assert say(server, f"GET /api/runs HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n") in (400, 403)
+
+
+@pytest.mark.fault(81)
+def test_a_header_without_end_is_refused(server: Server) -> None:
+    assert say(server, f"GET /api/runs HTTP/1.1\r\nHost: localhost\r\nX: {'x' * 1_000_000}\r\n\r\n") in (400, 431)
+
+
+@pytest.mark.fault(81)
+def test_two_hundred_who_speak_slowly_keep_nobody_waiting(server: Server) -> None:
+    slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(200)]
+    for round_ in range(3):
+        for connection in slow:
+            connection.sendall(b"GET /api/runs HTTP/1.1\r\n" if not round_ else b"X: y\r\n")
+        began = time.monotonic()
+        assert server.ask("/api/runs")[0] == 200
+        assert time.monotonic() - began < 2
+    for connection in slow:
+        connection.close()
+
+
+def say(server: Server, words: str) -> int:
+    """The status of the answer to what is said just so; 400 if the line is cut."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        try:
+            connection.sendall(words.encode())
+            answer = connection.recv(100)
+        except (ConnectionResetError, BrokenPipeError):
+            return 400
+    return int(answer.split()[1]) if answer else 400
 
 
 @pytest.mark.parametrize("host", ["localhost:9000", "127.0.0.1", "[::1]:80"])
@@ -169,8 +208,6 @@ def test_sockets_are_closed_at_once() -> None:
 
 
 def test_loopback_is_all_that_is_listened_on_by_default(server: Server) -> None:
-    import socket
-
     assert server.address.startswith("http://localhost:")
     own = next(
         (info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None) if info[4][0] != "127.0.0.1"), None

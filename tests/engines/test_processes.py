@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -80,6 +82,39 @@ def test_workers_have_one_thread_for_mathematics_and_differ_in_their_seeds(tmp_p
     seeds = json.loads(run.folder.meta.read_text())["seeds"]
     every = [seed for worker in seeds.values() for seed in worker]
     assert len(every) == len(set(every)) == 6
+
+
+SCRIPT = """
+import gymnasium, hogwild
+from gymnasium.envs.classic_control import CartPoleEnv
+gymnasium.register("Mine-v0", CartPoleEnv, max_episode_steps=500)
+{guard}
+    print(hogwild.train("{env}", steps=2000, workers=2, runs={runs!r}, name="run").status["state"])
+"""
+
+
+def of_script(folder: Path, guard: str, is_file: bool = True) -> "subprocess.CompletedProcess[str]":
+    script = SCRIPT.format(guard=guard, runs=str(folder), env="Mine-v0" if is_file else "CartPole-v1")
+    (folder / "script.py").write_text(script)
+    words = [sys.executable, str(folder / "script.py") if is_file else "-"]
+    return subprocess.run(words, capture_output=True, text=True, timeout=120, input="" if is_file else script)
+
+
+def test_a_script_may_register_its_environment_and_train_in_it(tmp_path: Path) -> None:
+    done = of_script(tmp_path, 'if __name__ == "__main__":')
+    assert (done.stdout, done.stderr) == ("finished\n", "")
+
+
+def test_a_script_that_has_no_file_can_train(tmp_path: Path) -> None:
+    done = of_script(tmp_path, "if True:", is_file=False)
+    assert (done.stdout, done.stderr) == ("finished\n", "")
+
+
+def test_a_script_without_a_guard_is_told_so_at_once(tmp_path: Path) -> None:
+    done = of_script(tmp_path, "if True:")
+    assert done.returncode == 1
+    assert done.stderr.endswith('Put its call of hogwild.train under `if __name__ == "__main__":`.\n')
+    assert done.stderr.count("Traceback") == 1
 
 
 @pytest.mark.fault(63)

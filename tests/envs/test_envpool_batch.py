@@ -24,6 +24,13 @@ def make(name: str, envs: int) -> EnvBatch:
     return batch
 
 
+def test_what_it_lays_out_otherwise_is_refused() -> None:
+    with pytest.raises(UsageError, match="observations are a tuple"):
+        make("Blackjack-v1", 2)
+    with pytest.raises(UsageError, match="which actions are allowed"):
+        make("Taxi-v4", 2)
+
+
 def test_a_step_is_the_one_of_gymnasium() -> None:
     batch, random = make("CartPole-v1", 4), np.random.default_rng(0)
     original = gymnasium.make("CartPole-v1").unwrapped

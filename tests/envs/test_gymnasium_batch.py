@@ -4,7 +4,8 @@ import pytest
 from gymnasium.spaces import Box, Dict, Discrete, Sequence, Text
 
 from hogwild.config.settings import EnvSettings
-from hogwild.envs.gymnasium_batch import SEED_STEPS, GymnasiumBatch, guarded, next_seed
+from hogwild.envs.foreign import guarded
+from hogwild.envs.gymnasium_batch import SEED_STEPS, GymnasiumBatch, next_seed
 from hogwild.envs.ids import EnvPlan
 from hogwild.envs.layout import read_layout
 from hogwild.envs.make import can_be_drawn, layout_of, make_batch, solved_at

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from hogwild.config.settings import PolicySettings
 from hogwild.envs.gymnasium_batch import GymnasiumBatch
 from hogwild.envs.layout import read_layout
 from hogwild.envs.observations import GRID_CELL, MASK, leaves, left_out
 from hogwild.errors import EnvironmentFailed, UsageError
-from hogwild.policies.spec import ActionPart
+from hogwild.policies.spec import ActionPart, encoder_kind
 
 
 class Spaces(gymnasium.Env[Any, Any]):
@@ -101,6 +102,29 @@ def test_pictures_come_first_channels_first_and_whole() -> None:
         ("picture", (3, 20, 24), 255.0),
         ("a vector", (2,), 1.0),
     ]
+
+
+@pytest.mark.parametrize(
+    ("shape", "laid", "axes"),
+    [
+        ((84, 84, 12), (12, 84, 84), (2, 0, 1)),
+        ((84, 84, 16), (16, 84, 84), (2, 0, 1)),
+        ((16, 84, 84), (16, 84, 84), (0, 1, 2)),
+        ((4, 84, 80, 3), (12, 84, 80), (0, 3, 1, 2)),
+        ((16, 20), (1, 16, 20), (0, 1)),
+        ((10, 10, 4), (400,), (0, 1, 2)),
+    ],
+)
+def test_pictures_may_have_any_number_of_channels_anywhere(
+    shape: tuple[int, ...], laid: tuple[int, ...], axes: tuple[int, ...]
+) -> None:
+    space = spaces.Box(0, 255, shape, np.uint8)
+    layout = read_layout("x", Spaces(space, spaces.Discrete(2)))
+    assert layout.spec.observation_shape == laid
+    seen = space.sample()
+    np.testing.assert_array_equal(layout.observations.read(seen)[0][0], seen.transpose(axes).reshape(laid))
+    kind = encoder_kind(layout.spec, PolicySettings())
+    assert kind == ("mlp" if len(laid) == 1 else "a3c" if min(laid[1:]) >= 20 else "universe")
 
 
 def test_a_batch_of_dicts_is_read_like_its_rows() -> None:
@@ -212,9 +236,54 @@ def test_masks_of_several_choices_may_come_as_a_tuple() -> None:
     assert layout.observations.read(PLAIN.sample(), mask)[0][0, 2:].tolist() == [1.0, 0.0, 1.0, 0.0, 1.0]
 
 
+@pytest.mark.parametrize(
+    ("mask", "flat"),
+    [
+        ((None, np.array([0, 1], np.int8), np.array([1, 1], np.int8)), [1.0, 1.0, 1.0, 0.0, 1.0]),
+        ((np.array([0, 0, 1], np.int8), None, None), [0.0, 0.0, 1.0, 1.0, 1.0]),
+        (np.array([0, 1, 1, 0, 1], np.int8), [0.0, 1.0, 1.0, 0.0, 1.0]),
+    ],
+)
+def test_masks_have_the_form_of_actions_or_are_flat_and_none_allows_everything(mask: Any, flat: list[float]) -> None:
+    actions = spaces.Tuple([spaces.Discrete(3), spaces.Discrete(2), spaces.MultiBinary(2)])
+    layout = read_layout("x", Spaces(PLAIN, actions, mask))
+    assert layout.observations.read(PLAIN.sample(), mask)[0][0, 2:].tolist() == flat
+
+
 def test_a_mask_of_the_wrong_length_is_the_environments_fault() -> None:
     with pytest.raises(EnvironmentFailed, match="the action mask has 2 entries, and there are 3 choices"):
         GymnasiumBatch("spaces", lambda: Spaces(PLAIN, spaces.Discrete(3), np.ones(2)), 1).reset([1])
+
+
+@pytest.mark.parametrize(
+    ("space", "shown", "words"),
+    [
+        (spaces.Box(0, 255, (3,), np.uint8), np.zeros(3, np.int64), "holds int64, not uint8 as its space says"),
+        (spaces.MultiDiscrete([3, 2]), np.zeros(2, np.float32), "holds float32, not int64 as its space says"),
+        (PLAIN, [[1.0, 2.0], [3.0]], "is no array: its rows have different lengths"),
+    ],
+)
+def test_what_does_not_fit_into_numbers_of_the_space_is_refused_and_not_left_out(
+    space: spaces.Space[Any], shown: Any, words: str
+) -> None:
+    class Slipping(Spaces):
+        wrong_at_once = False
+
+        def reset(self, **words: Any) -> tuple[Any, dict[str, Any]]:
+            observation, info = super().reset(**words)
+            return (shown if self.wrong_at_once else observation), info
+
+        def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+            return shown, *super().step(action)[1:]
+
+    batch = GymnasiumBatch("slipping", lambda: Slipping(space, spaces.Box(-1.0, 1.0)), 2)
+    batch.reset([1, 2])
+    faults = batch.step(np.zeros((2, 1))).faults
+    assert [fault.index for fault in faults] == [0, 1]
+    assert f"the observation {words}" in faults[0].what
+    Slipping.wrong_at_once = True
+    with pytest.raises(EnvironmentFailed, match=f"its first observation {words}"):
+        batch.reset([1, 2])
 
 
 def test_cells_of_minigrid_are_read_as_names_and_not_as_quantities() -> None:

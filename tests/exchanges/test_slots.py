@@ -1,5 +1,9 @@
 """Slots: few file descriptors however many there are, and each its own to autograd."""
 
+import os
+import signal
+import warnings
+
 import pytest
 import torch
 
@@ -54,3 +58,25 @@ def test_a_slot_is_nobodys_but_its_owners_until_it_is_handed_over() -> None:
     assert slots.take(1) == [0]
     assert slots.forget_taken() == 1  # whoever took it has died
     assert slots.free_slot(0) == 0
+
+
+@pytest.mark.fault(2)
+@pytest.mark.parametrize("was_handed_over", [False, True])
+def test_what_a_killed_process_had_half_written_is_never_learned_from(was_handed_over: bool) -> None:
+    slots = Slots(1, 1, {"flat": torch.empty(1000)})
+    slots.share()
+    if was_handed_over:  # as by one who overwrites what it had handed over
+        slots.seal(0)
+        slots.hand_over(0, [Played(5)])
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # Python 3.12 warns of other threads, which it does not need
+        child = os.fork()
+    if child == 0:
+        slots.content("flat", 0)[:500] = 7.0
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert slots.content("flat", 0)[0] == 7.0
+    assert slots.take(1) == ([0] if was_handed_over else None)
+    assert not (was_handed_over and slots.is_whole(0))

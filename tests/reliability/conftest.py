@@ -1,8 +1,11 @@
 """What tests of faults have in common: how processes are started, and which fault is chosen."""
 
+import json
 import multiprocessing
+import os
 from collections.abc import Callable
 from multiprocessing import forkserver
+from pathlib import Path
 
 import pytest
 
@@ -25,17 +28,24 @@ def quick_processes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(member, "CONTEXT", context)
 
 
+@pytest.fixture(scope="session")
+def fault_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file with the variables of a fault; processes are forked from a server that knows where it is."""
+    path = tmp_path_factory.mktemp("fault") / "variables.json"
+    os.environ["FAULT_FILE"] = str(path)
+    forkserver._forkserver._stop()
+    return path
+
+
 @pytest.fixture
-def faulty(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+def faulty(fault_file: Path) -> Callable[..., str]:
     """Choose the fault of the environment whose id is answered."""
 
     def choose(fault: str, **variables: object) -> str:
         from tests.reliability.fault_env import ID
 
-        monkeypatch.setenv("FAULT", fault)
-        for name, value in variables.items():
-            monkeypatch.setenv(f"FAULT_{name.upper()}", str(value))
-        forkserver._forkserver._stop()  # the next one is started with these variables
+        named = {f"FAULT_{name.upper()}": str(value) for name, value in variables.items()}
+        fault_file.write_text(json.dumps({"FAULT": fault} | named))
         return ID
 
     return choose

@@ -46,7 +46,11 @@ GROUPS: dict[str, list[Row]] = {
         Row(9, "an evaluation or film is killed", "films and figures appear whole or not at all"),
         Row(10, "all workers are killed at once", "all are replaced"),
         Row(11, "a worker dies again and again", "the run ends with the worker's own words, its traceback in the log"),
-        Row(12, "a worker is stopped for a while", "the others go on, and it joins again"),
+        Row(
+            12,
+            "a worker is stopped for a while",
+            "the others go on, and it joins again; if it held the lock, it is replaced",
+        ),
         Row(13, "the learner is stopped for a while", "workers wait once their slots are full; memory does not grow"),
         Row(14, "the dashboard is stopped", "", "training sends it nothing: row 7"),
         Row(15, "SIGTERM", "checkpoint, exit code 143"),
@@ -61,9 +65,14 @@ GROUPS: dict[str, list[Row]] = {
         Row(22, "raises in step", "the episode is lost and counted, the environment made anew; a capsule is kept"),
         Row(23, "raises in every reset", "the run ends with what it said"),
         Row(24, "segfaults", "its worker is replaced; the signal is named; a capsule is kept"),
-        Row(25, "calls sys.exit or os._exit", "its worker is replaced"),
-        Row(26, "hangs in step", "its worker is killed after --env-timeout and replaced; a capsule is kept"),
-        Row(27, "hangs in reset", "the same"),
+        Row(25, "calls sys.exit or os._exit", "the first costs its episode, the second its worker"),
+        Row(
+            26,
+            "hangs in step",
+            "its worker is killed after --env-timeout and replaced; a capsule is kept; on `inline` it costs its "
+            "episode, on `threads` the run ends",
+        ),
+        Row(27, "hangs in reset or close", "the same; in the first look the run is refused; close is not waited for"),
         Row(
             28, "observations that are no numbers", "the episode is lost; nothing reaches the normaliser or the network"
         ),
@@ -78,7 +87,7 @@ GROUPS: dict[str, list[Row]] = {
         Row(33, "leaks memory", "its worker is replaced at --worker-memory"),
         Row(34, "leaks files", "its worker is replaced before there are none left"),
         Row(35, "one is a hundred times slower", "the others go on as before"),
-        Row(36, "prints megabytes", "nobody waits for it"),
+        Row(36, "prints megabytes", "the first of them is kept in the run's folder; nobody waits for it"),
         Row(37, "an unknown id", "refused in one line with the nearest name, exit code 2"),
     ],
     "Numbers": [
@@ -106,7 +115,7 @@ GROUPS: dict[str, list[Row]] = {
         Row(53, "leftovers of an interrupted save", "ignored, and removed by the next resume"),
         Row(54, "a pickle in place of weights", "refused; nothing is executed"),
         Row(55, "weights made to do harm", "refused within a second, without taking memory"),
-        Row(56, "a link, pipe or folder in place of a file", "refused"),
+        Row(56, "a link, pipe or folder in place of a file, or a link in place of all", "refused"),
         Row(57, "a checkpoint of an older format", "read"),
         Row(58, "a checkpoint of a newer format", "refused: update Hogwild"),
         Row(59, "a checkpoint of another network", "refused with what differs"),
@@ -151,8 +160,12 @@ GROUPS: dict[str, list[Row]] = {
         ),
     ],
     "The dashboard attacked": [
-        Row(81, "paths, hosts, origins, tokens, scripts, floods", "404, 403, 401, text, 413 or 431; training goes on"),
-        Row(82, "many viewers, some of whom never read", "the slow ones are dropped; training goes on"),
+        Row(81, "paths, hosts, origins, tokens, scripts, floods", "404, 403, 401, text, 413 or 400; training goes on"),
+        Row(
+            82,
+            "many viewers, some of whom never read",
+            "32 are served, who never reads is not waited for, and more are told so; training goes on",
+        ),
     ],
 }
 

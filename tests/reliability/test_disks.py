@@ -30,55 +30,49 @@ def content(size: int = 20_000) -> Checkpoint:
 
 
 WRITE_FOR_EVER = """
+import os
 import sys
 from pathlib import Path
 from tests.reliability.test_disks import content
-from hogwild.runs.checkpoint import tidy, write_checkpoint
+from hogwild.runs.checkpoint import remove_old, write_checkpoint
 folder = Path(sys.argv[1])
-tidy(folder)
-print("ready", flush=True)
-step = int(sys.argv[2])
-while True:
-    step += 1
-    write_checkpoint(folder, step % 7 + step // 7, content())
+for line in sys.stdin:
+    step = 1000 * int(line)
+    child = os.fork()
+    while not child:
+        step += 1
+        write_checkpoint(folder, step, content())
+        remove_old(folder / f"step-{step:012d}", 3, "")
+    print(child, flush=True)
+    os.waitpid(child, 0)
+    print("dead", flush=True)
 """
 
 
 @pytest.mark.fault(45)
 def test_a_kill_at_any_moment_of_a_save_leaves_a_checkpoint_that_can_be_read(tmp_path: Path) -> None:
     write_checkpoint(tmp_path, 0, content())
-    random = np.random.default_rng(0)
-    for trial in range(100):
-        words = [sys.executable, "-c", WRITE_FOR_EVER, str(tmp_path), str(trial)]
-        if trial % 10 == 0:  # one process for ten kills: it forks, and the fork is killed
-            process = subprocess.Popen(words, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2])
-            assert process.stdout is not None
-            assert process.stdout.readline() == b"ready\n"
-        time.sleep(random.uniform(0.0, 0.03))
-        os.kill(process.pid, signal.SIGSTOP if trial % 10 < 9 else signal.SIGKILL)
-        if trial % 10 < 9:  # what a kill at this moment would leave, in a copy
-            wait_until_stopped(process.pid)
-            copy = tmp_path.parent / f"copy-{trial}"
-            shutil.copytree(tmp_path, copy)
-            found = newest(copy)
-            shutil.rmtree(copy)
-            os.kill(process.pid, signal.SIGCONT)
-        else:
-            process.wait()
-            assert process.stdout is not None
-            process.stdout.close()
-            found = newest(tmp_path)
-        np.testing.assert_array_equal(found.weights["w"], content().weights["w"])
-
-
-def newest(folder: Path) -> Checkpoint:
-    checkpoints.tidy(folder)
-    return newest_checkpoint(folder)[1]
-
-
-def wait_until_stopped(pid: int) -> None:
-    while psutil.Process(pid).status() != psutil.STATUS_STOPPED:
-        time.sleep(0.001)
+    random, steps, leftovers = np.random.default_rng(0), [0], 0
+    words = [sys.executable, "-c", WRITE_FOR_EVER, str(tmp_path)]
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2], text=True
+    ) as writer:
+        assert writer.stdin is not None
+        assert writer.stdout is not None
+        for trial in range(1, 101):
+            print(trial, file=writer.stdin, flush=True)
+            child = int(writer.stdout.readline())
+            time.sleep(random.uniform(0.0, 0.05))
+            os.kill(child, signal.SIGKILL)
+            assert writer.stdout.readline() == "dead\n"
+            leftovers += any(".tmp" in path.name for path in tmp_path.iterdir())
+            path, found, skipped = newest_checkpoint(tmp_path)
+            assert skipped == []
+            np.testing.assert_array_equal(found.weights["w"], content().weights["w"])
+            steps.append(int(path.name.removeprefix("step-")))
+            checkpoints.tidy(tmp_path)
+    assert steps == sorted(steps)
+    assert leftovers > 20  # it was met in the middle of a save
 
 
 def in_small_disk(folder: Path, size: str, command: str, mount: str = "tmpfs") -> "subprocess.CompletedProcess[str]":
@@ -226,6 +220,16 @@ def test_a_checkpoint_whose_file_is_something_else_is_refused(kind: str, tmp_pat
         file.mkdir()
     with pytest.raises(CheckpointError, match="is damaged"):
         read_checkpoint(path)
+
+
+@pytest.mark.fault(56)
+def test_a_checkpoint_that_is_a_link_is_passed_over(tmp_path: Path) -> None:
+    whole = write_checkpoint(tmp_path / "run", 1, content(10))
+    elsewhere = write_checkpoint(tmp_path / "other", 2, content(10))
+    (tmp_path / "run" / elsewhere.name).symlink_to(elsewhere)
+    path, _, skipped = newest_checkpoint(tmp_path / "run")
+    assert path == whole
+    assert "is a link" in skipped[0]
 
 
 @pytest.mark.fault(57)

@@ -1,21 +1,30 @@
 """Environments that raise, die, hang, answer nonsense or leak."""
 
 import json
+import os
 import re
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from multiprocessing import forkserver
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import hogwild
+from hogwild import checking
 from hogwild.engines import supervisor
+from hogwild.engines.inline import InlineEngine
+from hogwild.engines.output import KEPT
+from hogwild.envs import foreign
 from hogwild.errors import EnvironmentFailed, HogwildError
+from hogwild.faults import pulse
+from hogwild.resolve import layer
 from hogwild.runs.checkpoint import newest_checkpoint
-from hogwild.runs.folder import read_json
+from hogwild.runs.folder import RunFolder, read_json
 from tests.reliability.watching import events, is_at_work, train_until
 
 Choose = Callable[..., str]
@@ -57,17 +66,31 @@ def test_a_fault_that_does_not_follow_from_its_episode_is_not_reproduced(faulty:
 @pytest.mark.fault(22)
 @pytest.mark.parametrize(("fault", "words"), [("step-raises", "the wheel came off"), ("nan", "not a number|NaN")])
 def test_a_fault_that_follows_from_seed_and_actions_is_reproduced(
-    fault: str, words: str, faulty: Choose, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    fault: str, words: str, faulty: Choose, tmp_path: Path
 ) -> None:
     env = faulty(fault, after=0, chance=1.0, once=tmp_path / "once", who="hogwild worker 0")
     run = hogwild.train(env, workers=1, envs=2, steps=2_000, runs=str(tmp_path))
     (event,) = events(run)
-    monkeypatch.delenv("FAULT_ONCE")
-    monkeypatch.setenv("FAULT_WHO", "anybody")
+    faulty(fault, after=0, who="anybody")
     again = reproduced(event["capsule"])
     assert again.returncode == 0, again.stdout + again.stderr
     assert re.search(words, again.stdout)
     assert again.stdout.endswith("It happened again.\n")
+    faulty("short", after=0, who="anybody")
+    other = reproduced(event["capsule"])
+    assert other.returncode == 1
+    assert other.stdout.endswith("Something else happened.\n")
+
+
+@pytest.mark.fault(22)
+def test_a_capsule_whose_environment_is_not_there_is_not_played(faulty: Choose, tmp_path: Path) -> None:
+    run = hogwild.train(faulty("step-raises", after=50), workers=1, envs=2, steps=1_000, runs=str(tmp_path))
+    capsule = Path(events(run)[0]["capsule"])
+    capsule.write_text(capsule.read_text().replace("tests.reliability.fault_env", "tests.reliability.nowhere"))
+    again = reproduced(str(capsule))
+    assert again.returncode == 3, again.stdout + again.stderr
+    assert "nowhere" in again.stderr
+    assert "Traceback" not in again.stderr
 
 
 @pytest.mark.fault(23)
@@ -81,10 +104,10 @@ def test_an_environment_that_never_resets_ends_the_run(faulty: Choose, tmp_path:
 @pytest.mark.fault(25)
 @pytest.mark.parametrize(
     ("fault", "words"),
-    [("step-segfault", "SIGSEGV"), ("step-vanishes", "exit code 0"), ("step-exits", "SystemExit")],
+    [("step-segfault", "SIGSEGV"), ("step-vanishes", "exit code 0")],
 )
 def test_an_environment_that_takes_its_worker_along_costs_a_worker(
-    fault: str, words: str, faulty: Choose, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    fault: str, words: str, faulty: Choose, tmp_path: Path
 ) -> None:
     env = faulty(fault, after=4_000, once=tmp_path / "once")
     run = train_until(lambda run: is_at_work(run, 0, restarts=1), tmp_path, env=env, workers=2, envs=2)
@@ -92,13 +115,24 @@ def test_an_environment_that_takes_its_worker_along_costs_a_worker(
     assert words in event["words"]
     assert event["kind"] == "died"
     assert run.status["workers"][0]["restarts"] == 1
-    if fault != "step-exits":
-        capsule = json.loads(Path(event["capsule"]).read_text())
-        assert len(capsule["played"]) == 2
-        monkeypatch.delenv("FAULT_ONCE")
-        monkeypatch.setenv("FAULT_WHO", "anybody")
-        monkeypatch.setenv("FAULT_AFTER", "1")
-        assert "it died" in reproduced(event["capsule"]).stdout
+    capsule = json.loads(Path(event["capsule"]).read_text())
+    assert len(capsule["played"]) == 2
+    faulty(fault, after=1, who="anybody")
+    again = reproduced(event["capsule"])
+    assert words in again.stdout
+    assert again.stdout.endswith("It happened again.\n"), again.stdout
+
+
+@pytest.mark.fault(25)
+def test_an_environment_that_calls_exit_costs_an_episode(faulty: Choose, tmp_path: Path) -> None:
+    env = faulty("step-exits", after=100, once=tmp_path / "once")
+    run = hogwild.train(env, workers=1, envs=2, steps=2_000, runs=str(tmp_path))
+    (event,) = events(run)
+    assert event["kind"] == "episode-lost"
+    assert "SystemExit: 3" in event["words"]
+    assert run.status["workers"][0]["restarts"] == 0
+    faulty("step-exits", after=1, who="anybody")
+    assert reproduced(event["capsule"]).stdout.endswith("It happened again.\n")
 
 
 @pytest.mark.fault(26)
@@ -114,11 +148,98 @@ def test_an_environment_that_hangs_is_found_and_replaced(fault: str, faulty: Cho
     assert run.status["workers"][0]["restarts"] == 1
 
 
+@pytest.mark.fault(26)
+def test_where_nobody_can_be_killed_a_hanging_step_is_interrupted(faulty: Choose, tmp_path: Path) -> None:
+    env = faulty("step-hangs", after=100, once=tmp_path / "once", who="anybody")
+    run = hogwild.train(env, engine="inline", workers=2, envs=2, steps=2_000, env_timeout=1.0, runs=str(tmp_path))
+    (event,) = events(run)
+    assert event["kind"] == "episode-lost"
+    assert "TimeoutError: it did not answer within 1 s (--env-timeout)" in event["words"]
+    assert run.status["steps"] >= 2_000
+
+
+@pytest.mark.fault(27)
+def test_where_nobody_can_be_killed_one_that_hangs_when_it_is_made_ends_the_run(
+    faulty: Choose, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    start = InlineEngine.start
+
+    def hang_from_now_on(engine: InlineEngine) -> None:
+        faulty("init-hangs", after=0, who="anybody")
+        start(engine)
+
+    monkeypatch.setattr(InlineEngine, "start", hang_from_now_on)
+    monkeypatch.setattr(pulse, "BUILDING", 2)
+    env = faulty("none", after=0, who="anybody")
+    with pytest.raises(
+        EnvironmentFailed, match=r"could not be made: TimeoutError: it was not done after 1 s \(2 times"
+    ):
+        hogwild.train(env, engine="inline", workers=1, envs=2, steps=2_000, env_timeout=0.5, runs=str(tmp_path))
+
+
+@pytest.mark.fault(26)
+def test_a_thread_that_hangs_ends_the_run_in_order(faulty: Choose, tmp_path: Path) -> None:
+    env = faulty("step-hangs", after=100, once=tmp_path / "once", who="anybody")
+    began = time.monotonic()
+    with pytest.raises(EnvironmentFailed, match=r"Worker \d hangs: its environments did not answer within 2 s"):
+        hogwild.train(
+            env, engine="threads", workers=2, envs=2, minutes=1, env_timeout=2.0, runs=str(tmp_path), name="run"
+        )
+    assert time.monotonic() - began < 20
+    assert newest_checkpoint(tmp_path / "run" / "checkpoints")[1].state["progress"]["steps"] > 0
+
+
+@pytest.mark.fault(26)
+def test_a_thread_that_hangs_when_the_run_ends_is_left_behind(faulty: Choose, tmp_path: Path) -> None:
+    env = faulty("step-hangs", after=100, once=tmp_path / "once", who="anybody")
+    run = hogwild.train(env, engine="threads", workers=2, envs=2, steps=1_000, env_timeout=6.0, runs=str(tmp_path))
+    assert (tmp_path / "once").exists()
+    assert run.status["state"] == "finished"
+
+
+@pytest.mark.fault(26)
+@pytest.mark.fault(27)
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("reset-hangs", r"failed in reset: TimeoutError: it did not answer within 0.5 s \(--env-timeout\)"),
+        ("init-hangs", r"could not be made: TimeoutError: it was not done after 5 s \(10 times --env-timeout\)"),
+    ],
+)
+def test_an_environment_that_hangs_when_it_is_first_looked_at_is_refused(
+    fault: str, words: str, faulty: Choose, tmp_path: Path
+) -> None:
+    with pytest.raises(EnvironmentFailed, match=words):
+        hogwild.train(faulty(fault, after=0, who="anybody"), env_timeout=0.5, runs=str(tmp_path))
+
+
+@pytest.mark.fault(27)
+@pytest.mark.parametrize("engine", ["inline", "threads", "processes"])
+def test_an_environment_that_does_not_close_is_left_as_it_is(
+    engine: str, faulty: Choose, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(foreign, "CLOSE_SECONDS", 0.5)
+    env = faulty("close-hangs", after=0, who="anybody")
+    began = time.monotonic()
+    run = hogwild.train(env, engine=engine, workers=2, envs=2, steps=2_000, runs=str(tmp_path))
+    assert run.status["state"] == "finished"
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.fault(27)
+def test_check_does_not_wait_for_an_environment_that_hangs(faulty: Choose, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "HANGS", 0.5)
+    env = faulty("step-hangs", after=5, who="anybody")
+    remarks = list(checking.check(layer(env)))
+    assert remarks[-1].level == "wrong"
+    assert "fails in step 5: TimeoutError: it did not come back within" in remarks[-1].what
+
+
 @pytest.mark.fault(28)
 @pytest.mark.fault(29)
 @pytest.mark.fault(30)
 @pytest.mark.fault(31)
-@pytest.mark.parametrize("fault", ["nan", "infinite", "reward", "shape", "short"])
+@pytest.mark.parametrize("fault", ["nan", "infinite", "reward", "endless", "shape", "short", "words"])
 def test_nonsense_never_reaches_the_normaliser_or_the_network(fault: str, faulty: Choose, tmp_path: Path) -> None:
     env = faulty(fault, after=30, chance=0.02)
     run = hogwild.train(
@@ -130,18 +251,35 @@ def test_nonsense_never_reaches_the_normaliser_or_the_network(fault: str, faulty
     assert all(np.isfinite(row["loss/policy"]) for row in run.metrics() if "loss/policy" in row)
 
 
+@pytest.mark.fault(28)
 @pytest.mark.fault(30)
-def test_an_observation_outside_its_space_is_said_once_and_nothing_is_lost(
-    faulty: Choose, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.fault(31)
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("first-shape", r"failed in reset.*its first observation has the shape \(7,\), not \(4,\) as its space says"),
+        ("first-words", "failed in reset.*its first observation holds str.*, not numbers"),
+        ("first-nan", "failed in reset.*its first observation has numbers that are infinite or none"),
+        ("first-short", r"failed in reset.*it answered ndarray, not a tuple of 2: \(observation, info\)"),
+        ("short", r"failed in step.*step answers \(observation, reward, terminated, truncated, info\)"),
+    ],
+)
+def test_an_environment_that_always_answers_wrongly_is_refused_with_what_was_expected(
+    fault: str, words: str, faulty: Choose, tmp_path: Path
 ) -> None:
+    with pytest.raises(EnvironmentFailed, match=words):
+        hogwild.train(faulty(fault, after=0), workers=1, envs=2, minutes=1, runs=str(tmp_path))
+
+
+@pytest.mark.fault(30)
+def test_an_observation_outside_its_space_is_said_once_and_nothing_is_lost(faulty: Choose, tmp_path: Path) -> None:
     env = faulty("outside", after=50, chance=0.05)
     run = hogwild.train(env, workers=1, envs=4, steps=4_000, runs=str(tmp_path))
     (event,) = events(run)
     assert event["kind"] == "outside-space"
     assert re.search(r"left its observation space: observation\[0\] is [0-9.]+, not -4.8 to 4.8", event["words"])
     assert "episode/lost" not in run.metrics()[-1]
-    monkeypatch.setenv("FAULT_WHO", "anybody")
-    monkeypatch.setenv("FAULT_CHANCE", "1")
+    faulty("outside", after=50, who="anybody")
     assert "left its observation space" in reproduced(event["capsule"]).stdout
     capsule = Path(event["capsule"])
     capsule.write_text(json.dumps(json.loads(capsule.read_text()) | {"what": "it died"}))
@@ -166,12 +304,14 @@ def test_a_leaking_environment_has_its_worker_replaced(
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (800, limits[1]))
     try:
+        forkserver._forkserver._stop()  # the next one has these limits
         env = faulty(fault, after=0, chance=0.05)  # slowly: it is looked at now and then
         run = train_until(
             lambda run: is_at_work(run, 0, restarts=1), tmp_path, env=env, workers=2, envs=1, worker_memory=500.0
         )
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        forkserver._forkserver._stop()
     found = events(run)
     assert {event["kind"] for event in found} == {"recycled"}
     assert words in found[0]["words"]
@@ -186,14 +326,47 @@ def test_one_slow_environment_does_not_slow_the_others(faulty: Choose, tmp_path:
     assert done[1] > 10 * done[0] > 0
 
 
+@pytest.mark.fault(21)
 @pytest.mark.fault(36)
-def test_an_environment_that_prints_blocks_nobody(
-    faulty: Choose, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    env = faulty("prints", after=0)
-    run = hogwild.train(env, workers=1, envs=2, steps=4_000, runs=str(tmp_path))
-    assert run.status["steps"] >= 4_000
-    capfd.readouterr()
+@pytest.mark.parametrize("reader", ["never reads", "goes away"])
+def test_an_environment_that_prints_blocks_nobody(reader: str, faulty: Choose, tmp_path: Path) -> None:
+    faulty("prints", after=0)
+    words = ["train", "tests.reliability.fault_env:FaultyCartPole-v0", "--workers", "1", "--envs", "2"]
+    words += ["--steps", "4000", "--runs", str(tmp_path), "--name", "run", "--env-timeout", "5"]
+    reading, writing = os.pipe()
+    try:
+        process = subprocess.Popen([sys.executable, "-m", "hogwild", *words], stdout=writing, stderr=writing)
+        os.close(writing)
+        if reader == "goes away":
+            os.close(reading)
+        assert process.wait(timeout=60) == 0
+    finally:
+        if reader != "goes away":
+            os.close(reading)
+    run = RunFolder(tmp_path / "run")
+    assert read_json(run.status)["steps"] >= 4_000
+    assert events(run) == []
+    printed = (run.path / "output" / "worker-0.txt").read_text()
+    assert len(printed) == KEPT  # of forty megabytes
+    assert printed.startswith("x" * 10_000 + "\n")
+    assert "Worker 0 prints: it is kept in" in run.log.read_text()
+
+
+@pytest.mark.fault(24)
+def test_what_a_worker_printed_last_is_in_the_log_of_its_death(faulty: Choose, tmp_path: Path) -> None:
+    env = faulty("step-segfault-with-words", after=200, once=tmp_path / "once")
+    run = train_until(lambda run: is_at_work(run, 0, restarts=1), tmp_path, env=env, workers=1, envs=2)
+    (event,) = events(run)
+    assert event["details"].endswith("the axle is about to break")
+
+
+@pytest.mark.fault(36)
+def test_an_environment_that_closes_its_output_costs_nothing(faulty: Choose, tmp_path: Path) -> None:
+    env = faulty("step-speechless", after=100, once=tmp_path / "once")
+    before = time.process_time()
+    run = hogwild.train(env, workers=1, envs=2, minutes=0.1, until_return=501, runs=str(tmp_path))
+    assert events(run) == []
+    assert time.process_time() - before < 4  # of six seconds: who looks after it does not turn in circles
 
 
 @pytest.mark.fault(37)

@@ -1,6 +1,8 @@
 """Little shared memory, few files, a clock that jumps, a terminal that goes away; and runs that are resumed."""
 
+import hashlib
 import json
+import multiprocessing
 import os
 import resource
 import signal
@@ -11,15 +13,19 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 import pytest
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
 
 import hogwild
+from hogwild.errors import CheckpointError
 from hogwild.runs import checkpoint as checkpoints
-from hogwild.runs.checkpoint import newest_checkpoint
-from hogwild.runs.folder import RunFolder
+from hogwild.runs.checkpoint import list_checkpoints, newest_checkpoint
+from hogwild.runs.folder import RunFolder, read_json
 from tests.reliability.test_disks import in_small_disk
-from tests.reliability.watching import pid_of, train_disturbed
+from tests.reliability.watching import pid_of, train_disturbed, train_until, wait_for
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,7 +33,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.fault(68)
 def test_little_shared_memory_is_enough(tmp_path: Path) -> None:
     pictures = "--exchange trajectories --objective vtrace --envs 16 --image-size 84 --frame-stack 4 --slots 4"
-    place = f"--steps 3000 --runs {tmp_path} --name run --quiet"
+    place = f"--steps 1500 --runs {tmp_path} --name run --quiet"
     train = f"{sys.executable} -m hogwild train pong --workers 2 {pictures} {place}"
     done = in_small_disk(Path("/dev/shm"), "1m", f"{train}; echo code $?; ls /dev/shm")
     assert done.stdout == "code 0\n", done.stdout + done.stderr
@@ -153,25 +159,29 @@ def test_a_reader_that_goes_away_ends_nothing(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "run" / "status.json").read_text())["state"] == "finished"
 
 
+def _train_for_ever(runs: str) -> None:
+    settings: dict[str, Any] = {"engine": "inline", "workers": 1, "steps": 10_000_000, "until_return": 501.0}
+    hogwild.train("CartPole-v1", runs=runs, name="run", checkpoint_seconds=0.3, log_seconds=0.2, **settings)
+
+
+def _resume(runs: str) -> None:
+    hogwild.Run("run", runs).resume()
+
+
 @pytest.mark.fault(67)
+@pytest.mark.timeout(900)
 def test_a_run_that_is_killed_again_and_again_keeps_what_it_had(tmp_path: Path) -> None:
-    flags = ["--runs", str(tmp_path), "--quiet"]
-    command = ["train", "CartPole-v1", "--name", "run", "--workers", "1", "--steps", "10000000", *flags]
-    command += ["--checkpoint-seconds", "0.5", "--log-seconds", "0.2", "--until-return", "501"]
-    kept = []
-    for _ in range(5):
-        process = subprocess.Popen([sys.executable, "-m", "hogwild", *command])
-        run = RunFolder(tmp_path / "run")
-        before = kept[-1] if kept else 0
-        end = time.monotonic() + 60
-        while _newest_step(run) <= before and time.monotonic() < end:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+    run, kept, random = RunFolder(tmp_path / "run"), [0], np.random.default_rng(0)
+    for number in range(20):
+        work = _resume if number else _train_for_ever
+        process = multiprocessing.get_context("forkserver").Process(target=work, args=(str(tmp_path),))
+        process.start()
+        wait_for(lambda: _newest_step(run) > kept[-1])
+        time.sleep(random.uniform(0, 0.3))
+        process.kill()
+        process.join()
         kept.append(_newest_step(run))
-        command = ["resume", "run", *flags]
-    assert kept == sorted(kept)
-    assert len(set(kept)) == 5
+    assert kept == sorted(set(kept))
 
 
 def _newest_step(run: RunFolder) -> int:
@@ -181,13 +191,35 @@ def _newest_step(run: RunFolder) -> int:
         return 0
 
 
+@pytest.mark.fault(63)
+def test_schedules_optimizer_normaliser_and_best_result_go_on_where_they_were(tmp_path: Path) -> None:
+    run = train_until(
+        lambda run: read_json(run.status).get("steps", 0) > 20_000,
+        tmp_path,
+        **{"env": "CartPole-v1", "workers": 2, "steps": 100_000, "optimizer": "adam", "entropy_final": 0.0},
+        **{"normalise": "running", "normalise_steps": 500},
+    )
+    before = newest_checkpoint(run.folder.checkpoints)[1]
+    assert 20_000 < before.state["progress"]["steps"] < 80_000
+    run.resume(steps=100_000)
+    after = newest_checkpoint(run.folder.checkpoints)[1]
+    for row in [row for row in run.metrics() if "policy/entropy_coef" in row]:  # means over the time since the last row
+        wanted = 0.01 * (1 - row["progress/steps"] / 100_000)
+        assert row["policy/entropy_coef"] == pytest.approx(wanted, abs=2e-3), row["progress/steps"]
+    updates = [saved.state["progress"]["updates"] for saved in (before, after)]
+    assert [int(saved.learner["counts"][0]) for saved in (before, after)] == updates  # of Adam
+    assert after.learner["input_count"] > before.learner["input_count"] > 20_000 - 1  # of the normaliser
+    assert after.state["best_mean"] >= before.state["best_mean"]
+    assert after.state["progress"]["seconds"] > before.state["progress"]["seconds"]
+
+
 @pytest.mark.fault(62)
 @pytest.mark.parametrize(
     ("env", "is_same"),
     [("CartPole-v1", True), ("pong", True), ("LunarLander-v3", True), ("tests.failing_envs:Forgetful-v0", False)],
 )
 def test_whether_a_resumed_run_is_the_run_that_was_never_stopped_is_said(env: str, is_same: bool) -> None:
-    steps = ["--steps", "3000" if env == "pong" else "12000"]
+    steps = ["--steps", "1500" if env == "pong" else "12000"]
     done = subprocess.run(
         [sys.executable, "-m", "hogwild", "verify-resume", env, "--json", *steps],
         capture_output=True,
@@ -206,7 +238,62 @@ def test_whether_a_resumed_run_is_the_run_that_was_never_stopped_is_said(env: st
 def test_a_resume_with_other_settings_takes_what_fits_and_refuses_what_does_not(tmp_path: Path) -> None:
     few: dict[str, Any] = {"engine": "inline", "workers": 1, "envs": 2}
     run = hogwild.train("CartPole-v1", steps=500, runs=str(tmp_path), **few)
-    run.resume(steps=1000, learning_rate=1e-4)
+    run.resume(steps=1000, learning_rate=1e-4, discount=0.9)
     assert run.settings.optimizer.learning_rate == (1e-4,)
-    with pytest.raises(hogwild.HogwildError, match="does not fit this policy"):
+    log = run.folder.log.read_text()
+    assert "Not as in its checkpoint: discount 0.99 → 0.9, learning_rate 0.003 → 0.0001." in log
+    with pytest.raises(hogwild.HogwildError, match=r"does not fit this policy: .*weight"):
         run.resume(steps=1500, encoder_size=32)
+    config = run.folder.config
+    config.write_text(config.read_text().replace('"CartPole-v1"', '"Acrobot-v1"'))
+    with pytest.raises(
+        hogwild.HogwildError, match=r"was trained in 'CartPole-v1', and its config.toml says 'Acrobot-v1'"
+    ):
+        run.resume(steps=1500)
+
+
+def reseal(path: Path, name: str, content: bytes) -> None:
+    """Put something else into a checkpoint, and make its manifest say that it is what was written."""
+    (path / name).write_bytes(content)
+    manifest = json.loads((path / "manifest.json").read_text())
+    manifest["files"][name] = {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    manifest["settings"] = None
+    (path / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.fault(55)
+def test_a_checkpoint_that_was_made_to_look_whole_is_refused_by_name(tmp_path: Path) -> None:
+    few: dict[str, Any] = {"engine": "inline", "workers": 1, "envs": 2}
+    run = hogwild.train("CartPole-v1", steps=500, runs=str(tmp_path), **few)
+    path = list_checkpoints(run.folder.checkpoints)[-1]
+    whole = {file.name: file.read_bytes() for file in path.iterdir()}
+    state = json.loads(whole["state.json"])
+    spoiled: list[tuple[str, bytes]] = [
+        ("state.json", json.dumps(content).encode())
+        for content in (
+            [],
+            {},
+            "x",
+            {**state, "progress": 5},
+            {**state, "progress": {**state["progress"], "steps": "many"}},
+            {**state, "progress": {**state["progress"], "recent": [1]}},
+            {**state, "incarnation": "x"},
+            {**state, "best_mean": []},
+            {**state, "settings": 3},
+            {**state, "carried": 7},
+        )
+    ]
+    weights = load_arrays(whole["weights.safetensors"])
+    spoiled += [
+        ("learner.safetensors", save_arrays({})),
+        ("weights.safetensors", save_arrays({name: array * np.nan for name, array in weights.items()})),
+    ]
+    for name, content in spoiled:
+        for file, bytes_ in whole.items():
+            (path / file).write_bytes(bytes_)
+        reseal(path, name, content)
+        with pytest.raises(CheckpointError):
+            run.resume(steps=1500)
+        if b'"progress": 5' in content or name == "weights.safetensors":
+            with pytest.raises(CheckpointError):
+                run.load()

@@ -10,6 +10,9 @@ import psutil
 import pytest
 
 import hogwild
+from hogwild.engines import member, supervisor
+from hogwild.engines.engine import WorkerStatus
+from hogwild.engines.holding import holder_of, is_stopped
 from hogwild.engines.processes import ProcessEngine
 from hogwild.errors import WorkerDied
 from hogwild.resolve import layer, resolve
@@ -42,7 +45,7 @@ def test_a_killed_worker_is_seen_at_once_and_replaced(exchange: str, objective: 
     assert "SIGKILL" in told[0].words
     done = status.steps
     wait_for(lambda: engine.poll(0.05) and status.steps > done)
-    assert time.monotonic() - killed < 10.0  # five seconds, and what it takes to load torch on a busy machine
+    assert time.monotonic() - killed < 5.0
     assert status.pid != before
     assert status.restarts == 1
     reported = sum(status.steps for status in engine.statuses)
@@ -57,13 +60,13 @@ def test_a_run_learns_while_its_workers_are_killed(tmp_path: Path) -> None:
     def disturb(run: RunFolder) -> None:
         pid_of(run, 0)
         number = 0
-        while len(events(run)) < 2 or (read_json(run.status)["return_mean"] or 0.0) < 400:
+        while len(events(run)) < 2 or (read_json(run.status)["return_mean"] or 0.0) < 450:
             assert run.is_live(), "it did not learn"
             found = workers(run)[number % 2]
             if found["state"] == "playing" and psutil.pid_exists(found["pid"]):
                 os.kill(found["pid"], signal.SIGKILL)
             number += 1
-            time.sleep(2)
+            time.sleep(5)
 
     run = train_disturbed(disturb, tmp_path, env="CartPole-v1", workers=2, until_return=501.0, max_deaths=99)
     assert {event["kind"] for event in events(run)} == {"died"}
@@ -72,19 +75,29 @@ def test_a_run_learns_while_its_workers_are_killed(tmp_path: Path) -> None:
     assert steps == sorted(steps)
 
 
+def kill_one(engine: ProcessEngine, victim: WorkerStatus, survivor: WorkerStatus, delay: float) -> None:
+    """Kill one of two while both play, and see that the other goes on."""
+    wait_for(lambda: engine.poll(0.02) and victim.state == survivor.state == "playing")
+    end = time.monotonic() + delay
+    while time.monotonic() < end:
+        engine.poll(0.005)
+    os.kill(victim.pid, signal.SIGKILL)
+    done = survivor.steps
+    wait_for(lambda: engine.poll(0.02) and survivor.steps > done)
+
+
 @pytest.mark.fault(3)
 @pytest.mark.parametrize("lock", ["free", "turns"])
-def test_whoever_is_killed_in_an_update_blocks_nobody_and_spoils_nothing(lock: str) -> None:
-    session, engine = started(workers=2, lock=lock, rollout_steps=4, max_deaths=50)
+def test_whoever_is_killed_in_an_update_blocks_nobody_and_spoils_nothing(
+    lock: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(member, "LONGEST_PAUSE", 0.0)
+    session, engine = started(workers=2, lock=lock, rollout_steps=1, max_deaths=1000)
     random = np.random.default_rng(0)
-    for _ in range(5):
-        time.sleep(random.uniform(0, 0.2))
-        victim = engine.statuses[random.integers(2)]
-        if victim.pid and psutil.pid_exists(victim.pid):
-            os.kill(victim.pid, signal.SIGKILL)
-        others = sum(status.steps for status in engine.statuses)
-        wait_for(lambda others=others: engine.poll(0.02) and sum(s.steps for s in engine.statuses) > others)
+    for number in range(50):
+        kill_one(engine, engine.statuses[number % 2], engine.statuses[1 - number % 2], random.uniform(0, 0.05))
     engine.stop()
+    assert sum(status.restarts for status in engine.statuses) >= 49
     assert bool(session.shared.weights.isfinite().all())
 
 
@@ -121,8 +134,10 @@ def test_nobody_outlives_the_coordinator(tmp_path: Path) -> None:
     words = ["train", "CartPole-v1", "--workers", "2", "--minutes", "5", "--runs", str(tmp_path), "--name", "run"]
     process = subprocess.Popen([sys.executable, "-m", "hogwild", *words, "--quiet", "--log-seconds", "0.2"])
     run = RunFolder(tmp_path / "run")
-    pids = [pid_of(run, rank) for rank in (0, 1)]
-    os.kill(pids[1], signal.SIGSTOP)  # one that cannot notice anything
+    stopped = pid_of(run, 1)
+    pids = [child.pid for child in psutil.Process(process.pid).children(recursive=True)]
+    assert {pid_of(run, 0), stopped} <= set(pids)
+    os.kill(stopped, signal.SIGSTOP)  # one that cannot notice anything
     process.kill()
     process.wait()
     wait_for(lambda: not any(_is_running(pid) for pid in pids), seconds=5.0)
@@ -151,8 +166,10 @@ def test_all_workers_killed_at_once_are_all_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.fault(11)
 def test_a_worker_that_always_dies_ends_the_run_with_its_own_words(faulty: object, tmp_path: Path) -> None:
-    env = faulty("step-exits", after=4_000)  # type: ignore[operator]
-    with pytest.raises(WorkerDied, match=r"Worker 0 failed: SystemExit: 3.*deaths within a minute are too many"):
+    env = faulty("step-panics", after=4_000)  # type: ignore[operator]
+    with pytest.raises(
+        WorkerDied, match=r"Worker 0 failed: BaseException: the road ends.*deaths within a minute are too many"
+    ):
         hogwild.train(env, workers=2, envs=1, minutes=2, max_deaths=2, runs=str(tmp_path), name="run")
     log = (tmp_path / "run" / "log.txt").read_text()
     assert "fault_env.py" in log
@@ -163,22 +180,51 @@ def test_a_worker_that_always_dies_ends_the_run_with_its_own_words(faulty: objec
 def test_a_worker_that_stands_still_slows_nobody_and_joins_again(tmp_path: Path) -> None:
     def disturb(run: RunFolder) -> None:
         pid = pid_of(run, 0)
-        time.sleep(2)
-        os.kill(pid, signal.SIGSTOP)
-        time.sleep(1)  # what it had sent is in the status by now
-        before = [worker["steps"] for worker in workers(run)]
-        time.sleep(2)
-        after = [worker["steps"] for worker in workers(run)]
-        os.kill(pid, signal.SIGCONT)
-        steps.extend([before, after])
-        wait_for(lambda: workers(run)[0]["steps"] > after[0])
+        pid_of(run, 1)
+        for _ in range(3):  # others use the same cores: speeds are compared until they compare as they should
+            time.sleep(1)
+            undisturbed = speeds(run)
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(1)  # what it had sent is in the status by now
+            alone = speeds(run)
+            os.kill(pid, signal.SIGCONT)
+            seen.append((undisturbed, alone))
+            if alone[1] > 0.9 * undisturbed[1]:
+                break
+        done = workers(run)[0]["steps"]
+        wait_for(lambda: workers(run)[0]["steps"] > done)
 
-    steps: list[list[int]] = []
+    def speeds(run: RunFolder, seconds: float = 2.0) -> list[float]:
+        before = [worker["steps"] for worker in workers(run)]
+        time.sleep(seconds)
+        return [(worker["steps"] - b) / seconds for worker, b in zip(workers(run), before, strict=True)]
+
+    seen: list[tuple[list[float], list[float]]] = []
     run = train_disturbed(disturb, tmp_path, env="CartPole-v1", workers=2, until_return=501.0)
     assert events(run) == []
-    before, after = steps
-    assert after[1] > before[1]
-    assert run.status["workers"][0]["steps"] > after[0] == before[0]
+    undisturbed, alone = seen[-1]
+    assert undisturbed[0] > alone[0] == 0.0
+    assert alone[1] > 0.9 * undisturbed[1]
+
+
+@pytest.mark.fault(12)
+def test_who_is_stopped_with_the_lock_in_hand_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor, "HOLD_SECONDS", 0.5)
+    _, engine = started(workers=2, lock="turns", rollout_steps=1)
+    victim, other = engine.statuses
+    assert engine.lock is not None
+    while True:  # until it is met in an update
+        os.kill(victim.pid, signal.SIGSTOP)
+        wait_for(lambda: is_stopped(victim.pid))
+        if holder_of(engine.lock) == victim.pid:
+            break
+        os.kill(victim.pid, signal.SIGCONT)
+        engine.poll(0.01)
+    told = wait_for(lambda: [event for report in engine.poll(0.05) for event in report.events])
+    assert "it was stopped, and the others waited for what it held" in told[0].words
+    done = other.steps
+    wait_for(lambda: engine.poll(0.05) and other.steps > done and victim.state == "playing")
+    engine.stop()
 
 
 @pytest.mark.fault(13)
@@ -186,12 +232,12 @@ def test_workers_wait_for_a_learner_that_stands_still(tmp_path: Path) -> None:
     seen: dict[str, int] = {}
 
     def disturb(run: RunFolder) -> None:
-        pid = pid_of(run, 1)
+        pid, worker = pid_of(run, 1), psutil.Process(pid_of(run, 0))
         os.kill(pid, signal.SIGSTOP)
         time.sleep(1)
-        seen["stopped"] = read(run)
+        seen["stopped"], seen["memory"] = read(run), worker.memory_info().rss
         time.sleep(2)
-        seen["later"] = read(run)
+        seen["later"], seen["memory later"] = read(run), worker.memory_info().rss
         os.kill(pid, signal.SIGCONT)
         wait_for(lambda: read(run) > seen["later"])
 
@@ -202,4 +248,5 @@ def test_workers_wait_for_a_learner_that_stands_still(tmp_path: Path) -> None:
         disturb, tmp_path, env="CartPole-v1", workers=1, exchange="trajectories", objective="vtrace", until_return=501.0
     )
     assert seen["later"] - seen["stopped"] < 2_000  # what fits into the slots
+    assert seen["memory later"] - seen["memory"] < 2e6
     assert run.metrics()[-1]["progress/steps"] > seen["later"]

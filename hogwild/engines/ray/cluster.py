@@ -28,6 +28,8 @@ HEALTH = {
     "health_check_period_ms": 500,
     "health_check_timeout_ms": 1000,
     "health_check_failure_threshold": 3,
+    # A broken connection is told at once. Ray would first wait one to two seconds for the reason.
+    "timeout_ms_task_wait_for_death_info": 0,
 }
 OWN = HEALTH | {"worker_niceness": 0}  # workers are what a Ray of our own is there for
 OBJECT_STORE = 512 * 1024**2  # bytes, of a Ray of our own: a few parcels and versions of weights

@@ -18,9 +18,9 @@ def solved(world: World, *flags: object) -> dict[str, Any]:
     world.start_head()
     for _ in range(3):
         world.add()
-    until(lambda: world.joined() == 3, 100.0, "three machines")
+    until(lambda: world.joined() == 3, 200.0, "three machines")
     training = world.train("--seed", 1, "--until-return", 475, "--steps", 2_000_000, *flags)
-    code = training.wait(400.0)
+    code = training.wait(300.0)
     text = training.tail()
     return {"code": code, "text": text, "machines": sorted(training.machines()), "steps": training.steps()}
 
