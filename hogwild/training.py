@@ -205,12 +205,13 @@ class Training:
 
     def _save(self) -> Path:
         mean, recent = self.progress.return_mean, self.progress.recent
-        steps, updates = self.session.counts()
+        self.progress.steps, self.progress.updates = self.session.counts()
+        steps = self.progress.steps
         best = self.best_mean, self.best_checkpoint
         if len(recent) == recent.maxlen and mean > self.best_mean:  # a mean of a few games says nothing
             best = mean, f"step-{steps:012d}"
         state = {
-            "progress": self.progress.state() | {"steps": steps, "updates": updates},
+            "progress": self.progress.state(),
             "best_mean": best[0],
             "best_checkpoint": best[1],
             "return_mean": mean,

@@ -107,14 +107,14 @@ def head_lost(world: World) -> dict[str, Any]:
     training.grows(3000)
     world.kill_head()
     training.wait(90.0)
-    before = training.steps()
+    saved = int(max((training.folder / "checkpoints").glob("step-*")).name.removeprefix("step-"))
     world.start_head()
     resumed = world.train(command="resume run")
     until(lambda: resumed.playing() == {"n1"}, 120.0, f"n1 again: {resumed.tail()}; {node.log.name}")
     resumed.grows(2000)
     first = int((training.folder / "log.txt").read_text().split("resumed at step ")[1].split()[0].replace(",", ""))
     code = resumed.end()
-    return {"before": before, "resumed_at": first, "after": resumed.steps(), "code": code}
+    return {"saved": saved, "resumed_at": first, "after": resumed.steps(), "code": code}
 
 
 def slow_line(world: World) -> dict[str, Any]:
