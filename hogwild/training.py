@@ -206,10 +206,9 @@ class Training:
     def _save(self) -> Path:
         mean, recent = self.progress.return_mean, self.progress.recent
         self.progress.steps, self.progress.updates = self.session.counts()
-        steps = self.progress.steps
         best = self.best_mean, self.best_checkpoint
         if len(recent) == recent.maxlen and mean > self.best_mean:  # a mean of a few games says nothing
-            best = mean, f"step-{steps:012d}"
+            best = mean, f"step-{self.progress.steps:012d}"
         state = {
             "progress": self.progress.state(),
             "best_mean": best[0],
@@ -219,7 +218,7 @@ class Training:
         }
         checkpoint = self.session.checkpoint()
         whole = Checkpoint(checkpoint.weights, checkpoint.learner, checkpoint.state | state)
-        path = write_checkpoint(self.folder.checkpoints, steps, whole)
+        path = write_checkpoint(self.folder.checkpoints, self.progress.steps, whole)
         self.best_mean, self.best_checkpoint = best
         self.guard.keep()
         self.diary.warn(*remove_old(path, self.settings.run.keep_checkpoints, self.best_checkpoint))

@@ -46,7 +46,7 @@ FAILING = {
 
 
 def patient_of(runs: Path, env: str, changes: dict[str, Any]) -> Patient:
-    common: dict[str, Any] = {"engine": "inline", "workers": 2, "rollout_steps": 8, "log_seconds": 0.05}
+    common: dict[str, Any] = {"engine": "inline", "workers": 2, "rollout_steps": 8, "log_seconds": 0.01}
     hogwild.train(env, runs=str(runs), name="ill", **common | changes)
     return read_patient(RunFolder(runs / "ill"))
 
