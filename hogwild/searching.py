@@ -4,6 +4,7 @@ A study is a folder of ordinary runs, one for each trial, with `study.db` beside
 What was best is written as `best.toml`, settings that `hogwild train --config` takes.
 """
 
+import itertools
 import math
 import time
 from collections.abc import Callable
@@ -36,6 +37,7 @@ ONLY_PPO: dict[str, Range] = {
     "clip": [0.1, 0.2, 0.3],
 }
 CHECKS = 20  # moments of a trial at which it is compared with others
+COLUMNS = 4  # of the picture
 FIRST_TRIALS = 4  # that are never ended early
 
 
@@ -187,22 +189,40 @@ def with_usual(values: Range, usual: float) -> Range:
 
 
 def plot(study: Any, path: Path) -> None:
-    """Returns of all trials in their order, and by each setting."""
+    """Returns of all trials in their order, and by each setting; the best one is marked."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-    trials = [trial for trial in study.trials if trial.value is not None]
+    trials, best = [trial for trial in study.trials if trial.value is not None], study.best_trial
     names = sorted({name for trial in trials for name in trial.params})
-    figure = Figure(figsize=(12, 2.6 * (1 + math.ceil(len(names) / 4))), dpi=110, layout="constrained")
-    panels = figure.subplots(1 + math.ceil(len(names) / 4), 4, squeeze=False).ravel()
-    best = [max(trial.value for trial in trials[: count + 1]) for count in range(len(trials))]
-    panels[0].plot([trial.number for trial in trials], [trial.value for trial in trials], "o")
-    panels[0].plot([trial.number for trial in trials], best)
-    panels[0].set(xlabel="trial", ylabel="mean return")
-    for panel in panels[1:4]:
-        panel.axis("off")
-    for panel, name in zip(panels[4:], names, strict=False):
-        panel.plot([trial.params[name] for trial in trials], [trial.value for trial in trials], "o")
-        panel.set(xlabel=name.replace("_", " "), xscale="log" if isinstance(EVERY.get(name), tuple) else "linear")
-    for panel in panels[4 + len(names) :]:
-        panel.axis("off")
+    rows = 1 + math.ceil(len(names) / COLUMNS)
+    figure = Figure(figsize=(12, 2.6 * rows), dpi=110, layout="constrained")
+    grid = figure.add_gridspec(rows, COLUMNS)
+    whole = figure.add_subplot(grid[0, :])
+    done = [trial for trial in trials if trial.state.name == "COMPLETE"]
+    record = list(itertools.accumulate((trial.value for trial in done), max))
+    whole.step([trial.number for trial in done], record, where="post", color="tab:orange", label="best so far")
+    whole.set(xlabel="trial", ylabel="mean return")
+    whole.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _mark(whole, trials, best)
+    whole.legend(frameon=False)
+    for index, name in enumerate(names):
+        panel = figure.add_subplot(grid[1 + index // COLUMNS, index % COLUMNS])
+        panel.set_xlabel(name.replace("_", " "))
+        if isinstance(EVERY.get(name), tuple) and all(trial.params.get(name, 1) > 0 for trial in trials):
+            panel.set_xscale("log")
+            panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            panel.xaxis.set_major_formatter("{x:g}")
+            panel.xaxis.set_minor_formatter(NullFormatter())
+        _mark(panel, [trial for trial in trials if name in trial.params], best, name)
     figure.savefig(path)
+
+
+def _mark(panel: Any, trials: list[Any], best: Any, name: str = "") -> None:
+    """Returns by a setting, or by the trials' numbers."""
+
+    def place(trial: Any) -> Any:
+        return trial.params[name] if name else trial.number
+
+    panel.plot([place(trial) for trial in trials], [trial.value for trial in trials], "o", alpha=0.7)
+    panel.plot(place(best), best.value, "*", color="tab:orange", markersize=14, label="best")
