@@ -28,7 +28,7 @@ class Agent:
         self.layout = layout_of(self.plan, settings.environment, settings.execution.env_timeout)
         self.spec = self.layout.spec
         self.source = source
-        with refusing_nonsense(source):
+        with refusing_nonsense(f"Checkpoint '{source}'"):
             self.steps = int(checkpoint.state["progress"]["steps"])
             self.carried: list[dict[str, float]] = [dict(c) for worker in checkpoint.state["carried"] for c in worker]
         self.policy = make_policy(self.spec, settings.policy)

@@ -19,7 +19,7 @@ from hogwild.envs.env_state import Unsavable, save_env
 from hogwild.envs.foreign import EXTRAS, close_all
 from hogwild.envs.ids import EnvPlan, plan_env
 from hogwild.envs.layout import Layout, read_layout
-from hogwild.envs.make import can_be_drawn, make_one
+from hogwild.envs.make import make_one, says_it_can_be_drawn
 from hogwild.envs.observations import MASK, is_text
 from hogwild.envs.random_play import random_actions
 from hogwild.errors import HogwildError
@@ -64,7 +64,7 @@ def check(settings: Settings) -> Iterator[Remark]:
             yield from _check_play(plan, env)
             yield from _check_seeds(plan, settings)
             yield _check_saving(env)
-            yield _check_drawing(plan, settings)
+            yield _check_drawing(plan, settings, env)
         finally:
             close_all([env])
         _check_training(settings)
@@ -80,7 +80,7 @@ def _failing(what: str, advice: str, calls: int = 1) -> Iterator[None]:
             yield
     except _Wrong:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         needs = isinstance(error, ImportError | gymnasium.error.DependencyNotInstalled)
         extra = next((extra for word, extra in EXTRAS.items() if word in str(error).lower()), "")
         advice = f"pip install 'hogwild[{extra}]'" if needs and extra else "install what it needs" if needs else advice
@@ -138,10 +138,11 @@ class _Player:
     """Plays at random, through the same layout as a policy."""
 
     def __init__(self, plan: EnvPlan, env: Env) -> None:
-        try:
-            self.layout = read_layout(plan.id, env)
-        except HogwildError as error:
-            raise _Wrong(str(error), "change the space, or wrap the environment") from None
+        with _failing("fails when it is looked at once more", "run env.reset(seed=0) twice by itself"):
+            try:
+                self.layout = read_layout(plan.id, env)
+            except HogwildError as error:
+                raise _Wrong(str(error), "change the space, or wrap the environment") from None
         self.random = np.random.default_rng(0)
 
     def act(self, observation: Any, info: dict[str, Any]) -> Any:
@@ -259,22 +260,22 @@ def _check_saving(env: Env) -> Remark:
     return Remark("fine", "its state can be saved: a resumed run goes on exactly where it was")
 
 
-def _check_drawing(plan: EnvPlan, settings: Settings) -> Remark:
+def _check_drawing(plan: EnvPlan, settings: Settings, env: Env) -> Remark:
     """Whether it can be drawn: it is tried, since what an environment says of itself may not be so."""
     advice = "put 'rgb_array' into metadata['render_modes'], take render_mode in the constructor, and write render()"
-    if not can_be_drawn(plan, settings.environment):
+    if not (plan.is_atari or says_it_can_be_drawn(env)):
         return Remark("fine", "it cannot be drawn: it can be trained, but not filmed or played", advice)
     if not plan.is_atari:
         try:
             with (
                 _not_for_ever(),
-                contextlib.closing(make_one(plan, settings.environment, render_mode="rgb_array")) as env,
+                contextlib.closing(make_one(plan, settings.environment, render_mode="rgb_array")) as drawn,
             ):
-                env.reset(seed=0)
-                picture: Any = env.render()
+                drawn.reset(seed=0)
+                picture: Any = drawn.render()
             if np.ndim(picture) != 3:
                 raise TypeError(f"render() answers {type(picture).__name__}, not an array [rows, columns, colours]")
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             what = f"it says that it can be drawn, and fails: {type(error).__name__}: {error}"
             return Remark("doubtful", f"{what}; it can be trained, but not filmed or played", advice)
     return Remark("fine", "it can be drawn: films, the spectator and `hogwild play` work")

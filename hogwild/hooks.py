@@ -39,6 +39,7 @@ class Hooks:
         """The coordinator has written a checkpoint."""
 
 
+LAST_SECONDS = 2.0  # for what there is to tell on_episode when a signal or --minutes ends a training
 NAMES = tuple(name for name in vars(Hooks) if name.startswith("on_"))
 
 
@@ -53,6 +54,7 @@ class Caller:
             if given.startswith("on_") and given not in NAMES:
                 raise unknown(f"hook of --hooks {name}", given, NAMES)
         self.spent, self.asked = 0.0, 0.0  # asked: never yet
+        self.over_since = 0.0
 
     def rollout(self, rollout: Rollout) -> dict[str, float]:
         """A worker has played a rollout."""
@@ -62,9 +64,13 @@ class Caller:
         """Gradients have been computed."""
         return self._measured("on_update", metrics)
 
-    def episodes(self, finished: Iterable[Episode]) -> None:
-        """Games have ended."""
+    def episodes(self, finished: Iterable[Episode], is_over: Callable[[], bool]) -> None:
+        """Games have ended; once the training `is_over`, slow hooks do not keep it from its end for long."""
         for episode in finished:
+            if is_over():
+                self.over_since = self.over_since or time.monotonic()
+                if time.monotonic() - self.over_since > LAST_SECONDS:
+                    return
             self._timed("on_episode", episode)
 
     def checkpoint(self, path: Path) -> None:

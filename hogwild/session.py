@@ -26,6 +26,7 @@ from hogwild.policies.flat import FlatLayout
 from hogwild.policies.make import make_policy
 from hogwild.resolve import Resolved
 from hogwild.runs.checkpoint import Checkpoint
+from hogwild.runs.resuming import refusing_nonsense
 from hogwild.threads import one_torch_thread
 from hogwild.worker import worker_seeds
 
@@ -137,6 +138,8 @@ class Session:
                     f"The checkpoint's {name} has shape {array.shape}, and these settings need "
                     f"{tuple(tensors[name].shape) if name in tensors else 'none'}: it was made with other settings."
                 )
+            if not np.isfinite(array).all():
+                raise CheckpointError(f"The checkpoint's {name} are not finite.")
             tensors[name].copy_(torch.from_numpy(array))
         if missing := {"statistics", "counters"} - set(checkpoint.learner):
             raise CheckpointError(f"The checkpoint has no {' and no '.join(sorted(missing))}.")
@@ -157,7 +160,8 @@ class Session:
         if self._saved_engine is None:
             return ""
         try:
-            self.engine.load(self._saved_engine)
+            with refusing_nonsense("The checkpoint"):
+                self.engine.load(self._saved_engine)
         except Unrepeatable as error:
             self.engine.kill()
             self.engine = self._make_engine(self.engine.carried())

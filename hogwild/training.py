@@ -70,7 +70,7 @@ class Training:
     def resume(self) -> list[str]:
         """Load the newest good checkpoint; answers what was wrong with newer ones."""
         path, checkpoint, skipped = newest_checkpoint(self.folder.checkpoints)
-        with refusing_nonsense(path):
+        with refusing_nonsense(f"Checkpoint '{path}'"):
             skipped += changed_settings(checkpoint.state.get("settings"), self.settings)
             self.session.load(checkpoint)
             self.progress.load(checkpoint.state["progress"])
@@ -153,8 +153,8 @@ class Training:
             self.rounds.hear(finished)
             self.diary.tell(report, self.progress.steps)
             self.diary.attempt(partial(writer.write_episodes, finished))
-            if self.hooks is not None:  # slow ones do not keep a training from its end
-                self.hooks.episodes(episode for episode in finished if not self._is_over())
+            if self.hooks is not None:
+                self.hooks.episodes(finished, self._is_over)
         # Not all that was counted is reported: whoever waits when the run ends says no more.
         self.progress.steps, self.progress.updates = self.session.counts()
 
@@ -164,7 +164,7 @@ class Training:
             return f"stopped by {signal.Signals(self.signals.first).name}"
         if run.steps and progress.steps >= run.steps:
             return f"limit of {run.steps:,} steps reached"
-        if self._is_over():
+        if run.minutes and progress.seconds >= run.minutes * 60:
             return f"{run.minutes:g} minute{'s' * (run.minutes != 1)} over"
         if self.had_enough:
             return self.had_enough

@@ -49,7 +49,7 @@ def film(agent: Agent, path: Path, *, greedy: bool = False, epsilon: float = 0.0
 
 def require_pictures(agent: Agent) -> None:
     """Refuse to film what cannot be drawn, before anything is played."""
-    if not can_be_drawn(agent.plan, agent.settings.environment):
+    if not can_be_drawn(agent.plan, agent.settings.environment, agent.settings.execution.env_timeout):
         raise EnvironmentFailed(f"'{agent.plan.id}' cannot be filmed: 'rgb_array' is not among its render_modes.")
 
 
@@ -60,11 +60,7 @@ def _play(env: Any, player: Player, seed: int, camera: "Camera", films_itself: b
     first, score = np.ones(1, dtype=bool), 0.0
     while True:
         if not films_itself:
-            try:
-                picture = env.render()
-            except Exception as error:  # it is somebody else's, or needs what is not installed
-                raise EnvironmentFailed(f"'{env.spec.id}' cannot be filmed: {error}") from error
-            camera.take(picture, fps)
+            camera.take(guarded(player.agent.plan.id, "be drawn", env.render), fps)
         batch, _ = layout.observations.read(observation, info.get(MASK))
         observation, reward, terminated, truncated, info = env.step(layout.actions(player.act(batch, first))[0])
         score += float(reward)

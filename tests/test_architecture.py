@@ -161,7 +161,7 @@ def test_to_read_one_objective_exchange_and_engine_takes_at_most_1500_lines() ->
     switches = {"hogwild.objectives", "hogwild.exchanges.make"}  # they only choose one of several
     # How processes are started and replaced, and memory shared, changes nothing in what they do.
     aside += ("hogwild.engines.supervisor", "hogwild.engines.member", "hogwild.engines.spawning", "hogwild.shareable")
-    aside += ("hogwild.signals", "hogwild.engines.output")
+    aside += ("hogwild.signals",)
     while waiting:
         module = waiting.pop()
         path = source(module)

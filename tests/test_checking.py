@@ -126,6 +126,21 @@ class LargeReturns(Sound):
         return (self.see(), 1000.0 * float(self.np_random.random()), True, False, {})
 
 
+class LeavesInStep(Sound):
+    def step(self, action: Any) -> Any:
+        raise SystemExit(3)
+
+
+class FailsInSecondReset(Sound):
+    resets = 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self.resets += 1
+        if self.resets > 1:
+            raise RuntimeError("only once")
+        return super().reset(seed=seed, options=options)
+
+
 class Infinite(Sound):
     observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float32)
 
@@ -229,6 +244,8 @@ def test_a_sound_environment_has_nothing_against_it() -> None:
         (BadReward, "step 1: the reward is nan"),
         (NumberForFlag, "step 1: terminated is 0"),
         (FailsInStep, "fails in step 1: IndexError: list index out of range"),
+        (LeavesInStep, "fails in step 1: SystemExit: 3"),
+        (FailsInSecondReset, "fails when it is looked at once more: .*RuntimeError: only once"),
         (Infinite, "step 5: .*infinite"),
         (MaskGrows, "what it shows cannot be read: ValueError: the action mask has 4 entries, and there are 3 choices"),
         (MaskForbidsAll, "its action mask forbids everything"),

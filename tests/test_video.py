@@ -16,7 +16,7 @@ import pytest
 
 import hogwild
 from hogwild.agent import Agent
-from hogwild.errors import EnvironmentFailed, RunFolderError
+from hogwild.errors import EnvironmentFailed, RunFolderError, UsageError
 from hogwild.video import film
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # imageio_ffmpeg leaves its pipes open
@@ -139,7 +139,7 @@ def test_an_environment_that_cannot_render_here_says_what_is_missing(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pygame", None)
     agent = train(runs, "CartPole-v1", "cart", envs=2)
-    with pytest.raises(EnvironmentFailed, match=r"CartPole-v1.*pygame"):
+    with pytest.raises(UsageError, match=r"CartPole-v1.*pip install 'hogwild\[render\]'"):
         film(agent, tmp_path / "game.mp4")
 
 

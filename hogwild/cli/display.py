@@ -38,9 +38,10 @@ def make_display(quiet: bool) -> Display:
 
 def end_lines(outcome: Outcome, resolved: Resolved) -> list[str]:
     """What to say when a training is over."""
-    film = ""
+    film, settings = "", resolved.settings
     with suppress(HogwildError):
-        film = " --video game.mp4" if can_be_drawn(resolved.plan, resolved.settings.environment) else ""
+        if can_be_drawn(resolved.plan, settings.environment, settings.execution.env_timeout):
+            film = " --video game.mp4"
     parts = [outcome.reason, f"{outcome.steps:,} steps in {duration(outcome.seconds)}"]
     if "mean return" not in outcome.reason:
         shown = outcome.return_mean

@@ -41,6 +41,7 @@ class Member:
         self.output: Output | None = None  # what it prints, if the run has a folder to keep it in
         self.error: HogwildError | None = None  # what it said before it ended
         self.why_killed = ""  # if it was us
+        self.has_hung = False  # that is why
         self.deaths: list[float] = []
         self.restart_at: float | None = None
         self.steps_before = 0  # that those made whom it replaces
@@ -72,7 +73,7 @@ class Member:
             if printing is not None:
                 printing.close()
         self.pipe = ours
-        self.error, self.why_killed, self.restart_at = None, "", None
+        self.error, self.why_killed, self.has_hung, self.restart_at = None, "", False, None
         self.steps_before = self.status.steps
         self.status.pid, self.status.state = self.process.pid or 0, "starting"
 
@@ -101,9 +102,9 @@ class Member:
             news.append(("ended", None))
         return news
 
-    def kill(self, why: str = "") -> None:
+    def kill(self, why: str = "", has_hung: bool = False) -> None:
         """End the process at once; what is left of it is heard of as of any other death."""
-        self.why_killed = why
+        self.why_killed, self.has_hung = why, has_hung
         if self.process is not None and self.process.is_alive():
             self.process.kill()
 
@@ -143,9 +144,7 @@ class Member:
         if self.status.role != "worker":
             return False
         from_outside = code in (-signal.SIGKILL, -signal.SIGTERM)
-        return isinstance(self.error, EnvironmentFailed) or (
-            self.error is None and (bool(self.why_killed) or not from_outside)
-        )
+        return isinstance(self.error, EnvironmentFailed) or (self.error is None and (self.has_hung or not from_outside))
 
     def is_forgiven(self, error: HogwildError, now: float) -> bool:
         """Whether a death is no reason to end the run: the next one may live longer."""

@@ -3,9 +3,7 @@
 Nobody has to read it for training to go on: not a terminal that is gone, and not a program that looks away.
 """
 
-import io
 import os
-import sys
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -25,10 +23,11 @@ class Output:
         self.path = path
         self.tail = b""
         self.is_over = False  # nobody can print any more: even the last end of the pipe was closed
-        self.is_new = not path.exists()  # nobody was told of it yet
+        self.kept = path.stat().st_size if path.exists() else 0  # by those before it in its place, too
+        self.is_told = self.kept > 0
 
-    def take(self) -> bool:
-        """Keep what was printed since; answers whether it is the first that this participant has printed."""
+    def take(self) -> None:
+        """Keep what was printed since."""
         printed = b""
         with suppress(BlockingIOError):
             for _ in range(CHUNKS):
@@ -37,15 +36,19 @@ class Output:
                 if not chunk:
                     self.is_over = True
                     break
-        if not printed:
-            return False
         self.tail = (self.tail + printed)[-LAST_WORDS:]
-        with suppress(OSError):  # a full disk
-            self.path.parent.mkdir(exist_ok=True)
-            with self.path.open("ab") as file:
-                file.write(printed[: max(0, KEPT - file.tell())])
-        was_new, self.is_new = self.is_new, False
-        return was_new
+        if printed and self.kept < KEPT:
+            with suppress(OSError):  # a full disk
+                self.path.parent.mkdir(exist_ok=True)
+                with self.path.open("ab") as file:
+                    self.kept += file.write(printed[: KEPT - self.kept])
+
+    def notices(self, who: str) -> list[str]:
+        """That something was printed, to be said once."""
+        if self.is_told or not self.tail:
+            return []
+        self.is_told = True
+        return [f"{who} prints: it is kept in {self.path}."]
 
     def last_words(self) -> str:
         """The end of all that was printed."""
@@ -55,13 +58,3 @@ class Output:
     def close(self) -> None:
         """Nobody prints any more."""
         self.pipe.close()
-
-
-def print_into(pipe: Connection) -> None:
-    """Whatever this process prints from now on, also from C, goes into a pipe."""
-    for number in (1, 2):
-        os.dup2(pipe.fileno(), number)
-    pipe.close()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(line_buffering=True)  # what is in a buffer when a process is killed, nobody reads

@@ -5,7 +5,6 @@ doing. Each has one pipe to the coordinator, so that a death is seen at once and
 """
 
 import time
-from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -53,9 +52,8 @@ class ProcessEngine:
         speaking = {member.pipe: member for member in self.members if member.pipe is not None}
         if not speaking:
             time.sleep(seconds)
-        for pipe in wait([*speaking, *self.supervisor.printing()], timeout=seconds):
-            if pipe in speaking:
-                reports += self._hear(speaking[pipe])
+        for pipe in self.supervisor.listen(list(speaking), seconds):
+            reports += self._hear(speaking[pipe])
         return reports + self.supervisor.look_after()
 
     def _hear(self, member: Member) -> list[Report]:

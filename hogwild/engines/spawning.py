@@ -1,5 +1,6 @@
-"""What a process of ours is started with: its variables, its signals, and room for its files."""
+"""What a process of ours is started with: its variables, its signals, room for its files, and where it prints."""
 
+import io
 import multiprocessing
 import os
 import resource
@@ -8,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
 
 from hogwild.errors import UsageError
 from hogwild.signals import WATCHED
@@ -80,3 +82,13 @@ def signals_held_back() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def print_into(pipe: Connection) -> None:
+    """Whatever this process prints from now on, also from C, goes into a pipe."""
+    for number in (1, 2):
+        os.dup2(pipe.fileno(), number)
+    pipe.close()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(line_buffering=True)  # what is in a buffer when a process is killed, nobody reads

@@ -1,17 +1,18 @@
 """Who is replaced when somebody dies, hangs or has had too much; and when that is given up."""
 
 import time
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 
 from hogwild.engines.crew import Crew
 from hogwild.engines.holding import holder_of, is_stopped
 from hogwild.engines.member import Member, most_memory
 from hogwild.exchanges.file_lock import FileLock
 from hogwild.faults.events import Event
+from hogwild.faults.pulse import Patience
 from hogwild.report import Report
 
-LATE_SECONDS = 2.0  # between two looks at the workers: we have been stopped, too
 WEIGH_SECONDS = 5.0  # between two looks at their memory
+PRINT_SECONDS = 0.01  # between two looks at what is printed, where there is nothing else: some print at every step
 HOLD_SECONDS = 2.0  # that one who was stopped may keep what all others wait for
 
 
@@ -24,12 +25,13 @@ class Supervisor:
         self.lock = lock
         self.holder, self.held_since = 0, 0.0  # who was stopped with the lock in hand
         self.is_stopping = False
-        self.weighed = self.looked = time.monotonic()
-        self.grace_until = 0.0
+        self.weighed = time.monotonic()
+        self.patience = Patience(self.weighed)
 
     def mourn(self, member: Member) -> list[Report]:
         """One has ended: at its time, or to be replaced, or as the end of the run, which is raised."""
-        printed = member.output.last_words() if member.output is not None else ""
+        output = member.output
+        printed = output.last_words() if output is not None else ""
         status, code = member.status, member.bury()
         if status.state == "stopped":
             return []
@@ -46,9 +48,18 @@ class Supervisor:
         keeper, capsule = self.crew.keeper, ""
         if keeper is not None and member.blames_environment(code):
             capsule = keeper.keep_all(status.rank, str(error), error.details)
-        kind = "hung" if member.why_killed else "died"
+        kind = "hung" if member.has_hung else "died"
         event = Event(kind, member.who.lower(), f"{error} Another takes its place.", error.details, capsule)
-        return [Report(status.rank, events=[event])]
+        notices = output.notices(member.who) if output is not None else []
+        return [Report(status.rank, events=[event], notices=notices)]
+
+    def listen(self, speaking: list[Connection], seconds: float) -> list[Connection]:
+        """Wait until somebody has something to say, or prints; answers who speaks."""
+        ready = wait([*speaking, *self.printing()], timeout=seconds)
+        heard = [pipe for pipe in speaking if pipe in ready]
+        if ready and not heard:
+            time.sleep(PRINT_SECONDS)
+        return heard
 
     def printing(self) -> list[Connection]:
         """Where members print."""
@@ -56,30 +67,30 @@ class Supervisor:
 
     def _take_output(self) -> list[Report]:
         """Keep what members have printed; that they do is said once."""
-        return [
-            Report(member.status.rank, notices=[f"{member.who} prints: it is kept in {member.output.path}."])
-            for member in self.members
-            if member.output is not None and member.output.take()
-        ]
+        reports = []
+        for member in self.members:
+            if member.output is not None:
+                member.output.take()
+                if said := member.output.notices(member.who):
+                    reports.append(Report(member.status.rank, notices=said))
+        return reports
 
     def look_after(self) -> list[Report]:
         """Start those who are due, end those who hang or have had too much, and keep what they print."""
         return self._take_output() + self._replace()
 
     def _replace(self) -> list[Report]:
-        now = time.monotonic()
-        if now - self.looked > LATE_SECONDS:  # who was stopped together with us has not had the time that has passed
-            self.grace_until = now + LATE_SECONDS
-        self.looked = now
+        now, pulse = time.monotonic(), self.crew.pulse
+        had_time = self.patience.is_over(now)
         if self.is_stopping:
             return []
-        pulse = self.crew.pulse
         for member in self.members:
             if member.restart_at is not None and now >= member.restart_at:
                 member.start()
-            elif member.pipe is not None and now > self.grace_until and pulse.is_late(member.place, now):
-                member.kill(pulse.words)
-        self._free_lock(now)
+            elif member.pipe is not None and had_time and pulse.is_late(member.place, now):
+                member.kill(pulse.words(member.status.state), has_hung=True)
+        if had_time:
+            self._free_lock(now)
         if now - self.weighed < WEIGH_SECONDS:
             return []
         self.weighed = now

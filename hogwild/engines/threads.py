@@ -14,10 +14,10 @@ from hogwild.engines.crew import Carried, Crew
 from hogwild.engines.participant import take_part
 from hogwild.errors import EnvironmentFailed, HogwildError, WorkerDied
 from hogwild.exchanges.shared import STOP
+from hogwild.faults.pulse import Patience
 from hogwild.report import Report
 
 STOP_SECONDS = 8.0  # a thread that has not finished its rollout by then is left behind
-LATE_SECONDS = 2.0  # between two looks at the workers: all of us have been stopped
 
 
 class ThreadEngine:
@@ -30,7 +30,7 @@ class ThreadEngine:
         self.news: queue.SimpleQueue[tuple[int, str, Any]] = queue.SimpleQueue()
         self.threads: list[threading.Thread] = []
         self._carried: list[Carried] = [crew.carried_of(rank) for rank in range(crew.workers)]
-        self.looked, self.grace_until = time.monotonic(), 0.0
+        self.patience = Patience(time.monotonic())
 
     def start(self) -> None:
         """Start all threads; they build their environments by themselves."""
@@ -75,14 +75,10 @@ class ThreadEngine:
         if self.crew.shared.counters[STOP]:
             return  # who hangs is left behind, and the run ends in order
         now, pulse = time.monotonic(), self.crew.pulse
-        if now - self.looked > LATE_SECONDS:
-            self.grace_until = now + LATE_SECONDS
-        self.looked = now
-        for status in self.statuses:
-            if now > self.grace_until and pulse.is_late(status.rank, now):
-                raise EnvironmentFailed(
-                    f"Worker {status.rank} hangs: {pulse.words}. A thread cannot be replaced: --engine processes does."
-                )
+        late = [status for status in self.statuses if pulse.is_late(status.rank, now)]
+        if self.patience.is_over(now) and late:
+            words = f"Worker {late[0].rank} hangs: {pulse.words(late[0].state)}"
+            raise EnvironmentFailed(f"{words}. A thread cannot be replaced: --engine processes does that.")
 
     def stop(self) -> list[Report]:
         """Ask the workers to finish their rollouts, and wait for them."""

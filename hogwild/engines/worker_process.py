@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from hogwild.engines.crew import Crew
-from hogwild.engines.output import print_into
+from hogwild.engines.spawning import print_into
 from hogwild.exchanges.file_lock import FileLock
 from hogwild.signals import WATCHED, die_with_parent
 

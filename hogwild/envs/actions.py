@@ -131,17 +131,29 @@ def masks_of(space: spaces.Space[Any], mask: Any, count: int = 1) -> list[Any]:
     [[0, 1]]
     """
     if isinstance(space, spaces.Dict) and isinstance(mask, dict):
+        if strangers := set(mask) - set(space):
+            raise ValueError(f"the action mask speaks of {sorted(strangers)}, and the actions are {list(space)}")
         return [found for key, part in space.items() for found in masks_of(part, mask.get(key), count)]
     if isinstance(space, spaces.Tuple) and isinstance(mask, tuple | list) and len(mask) == len(space):
         return [found for part, each in zip(space, mask, strict=True) for found in masks_of(part, each, count)]
-    if isinstance(space, spaces.MultiDiscrete) and isinstance(mask, tuple | list) and np.ndim(mask[0]) > 0:
-        return list(mask)
+    if isinstance(space, spaces.MultiDiscrete) and isinstance(mask, tuple | list) and not _is_flat(mask):
+        sizes = space.nvec.reshape(-1)
+        if len(mask) != len(sizes):
+            raise ValueError(f"the action mask has {len(mask)} parts, and there are {len(sizes)} choices")
+        return [_everything(count, int(n)) if each is None else each for n, each in zip(sizes, mask, strict=True)]
     if isinstance(space, spaces.Box | spaces.MultiBinary):
         return []
     if mask is None:
-        choices = sum(part.size for part in action_parts("", space) if part.kind == "choice")
-        return [np.ones((count, choices), np.uint8)]
+        return [_everything(count, sum(part.size for part in action_parts("", space) if part.kind == "choice"))]
     return [mask]
+
+
+def _is_flat(mask: "tuple[Any, ...] | list[Any]") -> bool:
+    return all(each is not None and np.ndim(each) == 0 for each in mask)
+
+
+def _everything(count: int, choices: int) -> np.ndarray:
+    return np.ones((count, choices), np.uint8)
 
 
 def _shaped(space: spaces.Space[Any], values: np.ndarray, at: int) -> tuple[Any, int]:

@@ -3,7 +3,6 @@
 import math
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import gymnasium
@@ -52,10 +51,7 @@ class GymnasiumBatch(EnvBatch):
 
         def reset_all() -> None:
             for index, (env, seed) in enumerate(zip(self.envs, seeds, strict=True)):
-                first = self._reset(env, seed=int(seed))
-                if complaint := self._complaint(first):
-                    raise ValueError(f"its first observation {complaint}")
-                self.seen[index] = first
+                self.seen[index] = self._sound(self._reset(env, seed=int(seed)))
 
         if self.seeds is not None:
             self.seeds[:] = seeds
@@ -150,6 +146,12 @@ class GymnasiumBatch(EnvBatch):
         """The first observation of an episode, as it is collected."""
         return self.collect(*first_answer(env, **words))
 
+    def _sound(self, first: Any) -> Any:
+        """A first observation, which is refused if it cannot be learned from."""
+        if complaint := self._complaint(first):
+            raise ValueError(f"its first observation {complaint}")
+        return first
+
     def _outside(self) -> tuple[Fault, ...]:
         """Whether an observation is outside its space; that is said once, since it can still be learned from."""
         if self.bounds is None:
@@ -184,14 +186,12 @@ class GymnasiumBatch(EnvBatch):
 
     def _renew(self, index: int) -> Any:
         """The first observation of a new environment in the place of a broken one."""
-        with suppress(Exception):
-            self.envs[index].close()
+        close_all([self.envs[index]])
 
         def make_and_begin() -> Any:
             self.envs[index] = self.make()
-            if self.seeds is None:
-                return self._reset(self.envs[index], seed=index)
-            return self._begin_with_seed(index)
+            has_seeds = self.seeds is not None
+            return self._sound(self._begin_with_seed(index) if has_seeds else self._reset(self.envs[index], seed=index))
 
         return guarded(self.name, "reset", make_and_begin)
 

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 import hogwild.envs.probes  # noqa: F401  (registers the probe environments)
-from hogwild.alarm import BUILDING, Alarm
+from hogwild.alarm import BUILDING, Alarm, late_words, unbuilt_words
 from hogwild.config.settings import EnvSettings
 from hogwild.envs.atari import AtariBatch
 from hogwild.envs.atari_game import AtariGame
@@ -22,7 +22,7 @@ from hogwild.envs.ids import EnvPlan
 from hogwild.envs.layout import Layout, read_layout
 from hogwild.envs.recipes import make_recipe
 
-RESET_SECONDS = 60.0  # that a first look at an environment may take, if nothing else is said
+ANY_TIME = 0.0
 
 # For environments that draw with pygame; what it prints is of no use.
 WITHOUT_A_WINDOW = {
@@ -41,7 +41,7 @@ def make_batch(
         assert plan.protocol is not None
         return AtariBatch(plan.rom, plan.protocol, num_envs, settings.picture, settings.frame_stack, threads)
     if settings.backend == "envpool":
-        layout = layout_of(plan, settings)
+        layout = layout_of(plan, settings, ANY_TIME)  # who makes a batch is watched
         return EnvPoolBatch(plan.id, layout, num_envs, threads, _registered(plan).max_episode_steps)
     rescale = settings.action_bounds == "rescale"
     return GymnasiumBatch(plan.id, lambda: make_one(plan, settings), num_envs, rescale)
@@ -73,22 +73,27 @@ def make_one(
     return gymnasium.make(plan.id, render_mode=render_mode)
 
 
-def can_be_drawn(plan: EnvPlan, settings: EnvSettings) -> bool:
-    """Whether there are pictures of an environment, to film it or to look on."""
+def can_be_drawn(plan: EnvPlan, settings: EnvSettings, seconds: float) -> bool:
+    """Whether there are pictures of an environment, to film it or to look on; `seconds` are --env-timeout."""
     if plan.is_atari:
         return True
-    env = _first(plan, settings)
+    env = _first(plan, settings, seconds)
     try:
-        return "rgb_array" in (env.metadata or {}).get("render_modes", [])
+        return says_it_can_be_drawn(env)
     finally:
         close_all([env])
 
 
-def layout_of(plan: EnvPlan, settings: EnvSettings, seconds: float = RESET_SECONDS) -> Layout:
-    """How the environment lays out what it shows, found out by making one; its reset may take so many seconds."""
+def says_it_can_be_drawn(env: gymnasium.Env[Any, Any]) -> bool:
+    """What an environment says of itself."""
+    return "rgb_array" in (env.metadata or {}).get("render_modes", [])
+
+
+def layout_of(plan: EnvPlan, settings: EnvSettings, seconds: float) -> Layout:
+    """How the environment lays out what it shows, found out by making one; `seconds` are --env-timeout."""
     env = _first(plan, settings, seconds)
     try:
-        with Alarm(seconds, f"it did not answer within {seconds:g} s (--env-timeout)"):
+        with Alarm(seconds, f"it {late_words(seconds)}"):
             found: Layout = guarded(
                 plan.id, "reset", lambda: read_layout(plan.id, env, settings.action_bounds == "rescale")
             )
@@ -97,10 +102,9 @@ def layout_of(plan: EnvPlan, settings: EnvSettings, seconds: float = RESET_SECON
         close_all([env])
 
 
-def _first(plan: EnvPlan, settings: EnvSettings, seconds: float = RESET_SECONDS) -> gymnasium.Env[Any, Any]:
+def _first(plan: EnvPlan, settings: EnvSettings, seconds: float) -> gymnasium.Env[Any, Any]:
     """One environment, made where nobody could kill who waits for it."""
-    longest = BUILDING * seconds
-    with Alarm(longest, f"it was not done after {longest:g} s ({BUILDING} times --env-timeout)"):
+    with Alarm(BUILDING * seconds, f"it {unbuilt_words(seconds)}"):
         env: gymnasium.Env[Any, Any] = guarded(plan.id, "be made", lambda: make_one(plan, settings))
     return env
 

@@ -121,6 +121,8 @@ def picture_axes(shape: tuple[int, ...]) -> tuple[int, ...] | None:
     ((2, 0, 1), (0, 1, 2), None)
     >>> picture_axes((4, 84, 84, 3)), picture_axes((4, 3, 84, 84))
     ((0, 3, 1, 2), (0, 1, 2, 3))
+    >>> picture_axes((4, 20, 84, 84))  # the fewer
+    (0, 1, 2, 3)
     """
     found = [
         order
@@ -128,7 +130,7 @@ def picture_axes(shape: tuple[int, ...]) -> tuple[int, ...] | None:
         if min(shape[axis] for axis in order[-2:]) >= SMALLEST_PICTURE
     ]
     # If both ends could be the channels, those are that are fewer.
-    return min(found, key=lambda order: shape[order[0]], default=None)
+    return min(found, key=lambda order: math.prod(shape[axis] for axis in order[:-2]), default=None)
 
 
 def _plain(path: tuple[Any, ...], shape: tuple[int, ...], is_small: bool) -> Leaf:

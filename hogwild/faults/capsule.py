@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from hogwild.alarm import HUNG
 from hogwild.config.settings import Settings
 from hogwild.envs.batch import LEFT_SPACE
 from hogwild.envs.blackbox import Played
@@ -24,7 +25,6 @@ from hogwild.files import write_json
 FORMAT = 1
 LARGEST = 64e6  # bytes of a capsule that is read
 TICK = 200  # actions between two signs of life
-HUNG = "did not answer within"
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,8 @@ def is_same_fault(before: str, now: str) -> bool:
     True
     >>> is_same_fault("Environment 'a' failed in step: ValueError: 3", "Environment 'a' failed in step: KeyError: 3")
     False
+    >>> is_same_fault("Worker 1 (pid 7) died: exit code 3.", "it died: exit code 0")
+    False
     """
     if not now:
         return False
@@ -106,7 +108,7 @@ def is_same_fault(before: str, now: str) -> bool:
 
 
 def _without_figures(words: str) -> str:
-    return re.sub(r"0x[0-9a-f]+|\d+", "#", words)
+    return re.sub(r"0x[0-9a-f]+|(?<!exit code )(?<!\d)\d+", "#", words)
 
 
 def _replay(capsule: Capsule, played: Played, timeout: float) -> Replay:

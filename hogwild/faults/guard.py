@@ -8,6 +8,7 @@ from hogwild.exchanges.shared import SKIPPED, SKIPPED_IN_A_ROW, VERSION, SharedW
 from hogwild.faults.events import Event
 
 MOST_ROLLBACKS = 3  # in a row, none of which helped
+BROKEN = {"weights": "weights", "statistics": "optimizer's statistics"}
 
 
 class Guard:
@@ -23,7 +24,7 @@ class Guard:
     def keep(self) -> None:
         """Keep these weights, if they are good: workers go on changing them while a checkpoint is written."""
         found = {name: tensor.clone() for name, tensor in self._guarded().items()}
-        if all(bool(torch.isfinite(tensor).all()) for tensor in found.values()):
+        if all(map(_is_finite, found.values())):
             self.good = found
 
     def _guarded(self) -> dict[str, torch.Tensor]:
@@ -39,10 +40,12 @@ class Guard:
             self.skipped = skipped
         elif not in_a_row:
             self.rollbacks = 0
-        are_finite = bool(torch.isfinite(self.shared.weights.to("cpu", copy=True)).all())
-        if are_finite and in_a_row < self.execution.max_skipped:
+        broken = [name for name, tensor in self._guarded().items() if not _is_finite(tensor.to("cpu", copy=True))]
+        if not broken and in_a_row < self.execution.max_skipped:
             return found
-        why = f"{in_a_row} updates in a row were not finite" if are_finite else "the weights are not finite any more"
+        why = f"{in_a_row} updates in a row were not finite"
+        if broken:
+            why = f"the {BROKEN[broken[0]]} are not finite any more"
         if self.execution.when_not_finite == "stop" or self.rollbacks >= MOST_ROLLBACKS:
             raise NotFinite(f"Training cannot go on: {why}. Try a smaller --learning-rate; hogwild inspect shows more.")
         self.rollbacks += 1
@@ -53,3 +56,7 @@ class Guard:
         advice = "back to the weights of the last checkpoint. A smaller --learning-rate may help."
         words = f"{why[0].upper()}{why[1:]}: {advice}"
         return [*found, Event("rolled-back", "learning", words)]
+
+
+def _is_finite(tensor: torch.Tensor) -> bool:
+    return bool(torch.isfinite(tensor).all())

@@ -7,8 +7,10 @@ from contextlib import contextmanager
 import numpy as np
 import torch
 
-from hogwild.alarm import BUILDING, Alarm
+from hogwild.alarm import BUILDING, Alarm, late_words, unbuilt_words
 from hogwild.shareable import Shareable
+
+LATE_SECONDS = 2.0  # between two looks at the participants: we have been stopped
 
 
 class Pulse(Shareable):
@@ -34,10 +36,30 @@ class Pulse(Shareable):
             return AlarmedHeart(self.seconds)
         return Heart(self.deadlines.numpy()[rank : rank + 1], self.seconds)
 
-    @property
-    def words(self) -> str:
-        """What is said of who is late."""
-        return f"its environments did not answer within {self.seconds:g} s (--env-timeout)"
+    def words(self, state: str) -> str:
+        """What is said of who is late, which plays or still builds its environments."""
+        if state == "starting":
+            return f"an environment {unbuilt_words(self.seconds)}"
+        return f"its environments {late_words(self.seconds)}"
+
+
+class Patience:
+    """Whether who is late has had the time: if we were stopped for a while, all others may have been, too.
+
+    >>> patience = Patience(0.0)
+    >>> patience.is_over(1.0), patience.is_over(31.0), patience.is_over(32.0), patience.is_over(33.5)
+    (True, False, False, True)
+    """
+
+    def __init__(self, now: float) -> None:
+        self.looked, self.lasts_until = now, 0.0
+
+    def is_over(self, now: float) -> bool:
+        """To be asked at every look."""
+        if now - self.looked > LATE_SECONDS:
+            self.lasts_until = now + LATE_SECONDS
+        self.looked = now
+        return now > self.lasts_until
 
 
 class Heart:
@@ -70,9 +92,8 @@ class AlarmedHeart(Heart):
 
     def __init__(self, seconds: float) -> None:
         super().__init__(np.zeros(1), seconds)
-        self.alarm = Alarm(seconds, f"it did not answer within {seconds:g} s (--env-timeout)")
-        longest = BUILDING * seconds
-        self.patience = Alarm(longest, f"it was not done after {longest:g} s ({BUILDING} times --env-timeout)")
+        self.alarm = Alarm(seconds, f"it {late_words(seconds)}")
+        self.patience = Alarm(BUILDING * seconds, f"it {unbuilt_words(seconds)}")
 
     @contextmanager
     def building(self) -> Iterator[None]:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from hogwild.config.settings import RunSettings, Settings
@@ -43,9 +42,9 @@ def _shown(value: Any) -> str:
 
 
 @contextmanager
-def refusing_nonsense(path: Path) -> Iterator[None]:
+def refusing_nonsense(name: str) -> Iterator[None]:
     """Take over what a checkpoint holds. One that was made to look whole may hold anything: that is refused by name."""
     try:
         yield
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-        raise CheckpointError(f"Checkpoint '{path}' holds what Hogwild never writes: {error!r}.") from error
+        raise CheckpointError(f"{name} holds what Hogwild never writes: {error!r}.") from error

@@ -168,7 +168,7 @@ def test_only_the_standard_recipe_with_a_fixed_skip_is_stepped_in_cpp(recipe, pr
     plan = EnvPlan("pong", "pong", PROTOCOLS[protocol], recipe)
     batch = make_batch(plan, EnvSettings(), num_envs=1)
     assert type(batch) is kind
-    assert batch.spec == layout_of(plan, EnvSettings()).spec
+    assert batch.spec == layout_of(plan, EnvSettings(), 60.0).spec
     assert batch.spec.num_actions == (18 if protocol == "machado-2018" else 6)
     batch.close()
 

@@ -165,8 +165,8 @@ def test_observations_are_arranged_by_their_shape(shape, dtype, layout, arranged
 
 
 def test_the_layout_is_known_before_a_batch_is_made():
-    assert layout_of(EnvPlan(LIMITED), EnvSettings()).spec == PolicySpec((2,), "float32", choice(3))
-    assert layout_of(EnvPlan("CartPole-v1"), EnvSettings()).spec == PolicySpec((4,), "float32", choice(2))
+    assert layout_of(EnvPlan(LIMITED), EnvSettings(), 60.0).spec == PolicySpec((2,), "float32", choice(3))
+    assert layout_of(EnvPlan("CartPole-v1"), EnvSettings(), 60.0).spec == PolicySpec((4,), "float32", choice(2))
 
 
 # Stepping
@@ -396,7 +396,7 @@ def test_what_cannot_be_learned_from_never_leaves_a_batch(wrong, words, over):
 
 def test_an_environment_that_cannot_be_made_has_no_spec_either():
     with pytest.raises(EnvironmentFailed, match="could not be made: ZeroDivisionError: oh dear"):
-        layout_of(EnvPlan(BROKEN["constructor"]), EnvSettings())
+        layout_of(EnvPlan(BROKEN["constructor"]), EnvSettings(), 60.0)
 
 
 def test_a_module_that_is_missing_is_reported_under_the_environments_name():
@@ -511,5 +511,5 @@ def test_a_missing_package_is_named_by_our_extra(error, extra):
 
 
 def test_what_can_be_drawn_is_known_beforehand():
-    assert can_be_drawn(EnvPlan("CartPole-v1"), EnvSettings())
-    assert not can_be_drawn(EnvPlan(LIMITED), EnvSettings())
+    assert can_be_drawn(EnvPlan("CartPole-v1"), EnvSettings(), 60.0)
+    assert not can_be_drawn(EnvPlan(LIMITED), EnvSettings(), 60.0)

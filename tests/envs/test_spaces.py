@@ -1,5 +1,7 @@
 """Every Gymnasium space: what a policy gets to see of it, and what an environment gets to hear."""
 
+import re
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -248,6 +250,35 @@ def test_masks_have_the_form_of_actions_or_are_flat_and_none_allows_everything(m
     actions = spaces.Tuple([spaces.Discrete(3), spaces.Discrete(2), spaces.MultiBinary(2)])
     layout = read_layout("x", Spaces(PLAIN, actions, mask))
     assert layout.observations.read(PLAIN.sample(), mask)[0][0, 2:].tolist() == flat
+
+
+@pytest.mark.parametrize(
+    ("mask", "flat"),
+    [
+        ((np.array([1, 0, 1], np.int8), None), [1, 0, 1, 1, 1]),
+        ((None, np.array([0, 1], np.int8)), [1, 1, 1, 0, 1]),
+        ((None, None), [1, 1, 1, 1, 1]),
+        ([1, 0, 1, 0, 1], [1, 0, 1, 0, 1]),
+    ],
+)
+def test_parts_of_a_mask_of_several_choices_may_be_left_out(mask: Any, flat: list[float]) -> None:
+    layout = read_layout("x", Spaces(PLAIN, spaces.MultiDiscrete([3, 2]), mask))
+    assert layout.observations.read(PLAIN.sample(), mask)[0][0, 2:].tolist() == flat
+
+
+@pytest.mark.parametrize(
+    ("space", "mask", "words"),
+    [
+        (spaces.Dict({"a": spaces.Discrete(2)}), {"A": np.ones(2, np.int8)}, "speaks of ['A'], and the actions are"),
+        (spaces.MultiDiscrete([3, 2]), (np.ones(3, np.int8),), "has 1 parts, and there are 2 choices"),
+        (spaces.MultiDiscrete([3, 2]), (), "has 0 entries, and there are 5 choices"),
+    ],
+)
+def test_a_mask_that_speaks_of_other_actions_is_refused(space: Any, mask: Any, words: str) -> None:
+    layout = read_layout("x", Spaces(PLAIN, space, None))
+    observations = replace(layout.observations, mask_size=5, mask_in_info=True, mask_space=space)
+    with pytest.raises(ValueError, match=re.escape(words)):
+        observations.read(PLAIN.sample(), mask)
 
 
 def test_a_mask_of_the_wrong_length_is_the_environments_fault() -> None:

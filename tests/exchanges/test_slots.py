@@ -74,8 +74,11 @@ def test_what_a_killed_process_had_half_written_is_never_learned_from(was_handed
         )  # Python 3.12 warns of other threads, which it does not need
         child = os.fork()
     if child == 0:
-        slots.content("flat", 0)[:500] = 7.0
-        os.kill(os.getpid(), signal.SIGKILL)
+        try:
+            slots.content("flat", 0)[:500] = 7.0
+            os.kill(os.getpid(), signal.SIGKILL)
+        finally:
+            os._exit(1)
     os.waitpid(child, 0)
     assert slots.content("flat", 0)[0] == 7.0
     assert slots.take(1) == ([0] if was_handed_over else None)

@@ -1,6 +1,7 @@
 """Environments that raise, die, hang, answer nonsense or leak."""
 
 import json
+import multiprocessing
 import os
 import re
 import resource
@@ -10,18 +11,23 @@ import time
 from collections.abc import Callable
 from multiprocessing import forkserver
 from pathlib import Path
+from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
 import hogwild
-from hogwild import checking
+from hogwild import alarm, checking
 from hogwild.engines import supervisor
 from hogwild.engines.inline import InlineEngine
-from hogwild.engines.output import KEPT
+from hogwild.engines.output import KEPT, Output
+from hogwild.engines.processes import ProcessEngine
 from hogwild.envs import foreign
+from hogwild.envs.gymnasium_batch import GymnasiumBatch
 from hogwild.errors import EnvironmentFailed, HogwildError
 from hogwild.faults import pulse
+from hogwild.report import Report
 from hogwild.resolve import layer
 from hogwild.runs.checkpoint import newest_checkpoint
 from hogwild.runs.folder import RunFolder, read_json
@@ -100,6 +106,33 @@ def test_an_environment_that_never_resets_ends_the_run(faulty: Choose, tmp_path:
         hogwild.train(env, workers=1, minutes=1, runs=str(tmp_path))
 
 
+@pytest.mark.fault(28)
+@pytest.mark.fault(30)
+@pytest.mark.parametrize(
+    ("fault", "words"), [("first-nan", "has numbers that are infinite or none"), ("first-shape", "has the shape (7,)")]
+)
+def test_the_first_observation_of_an_environment_that_was_made_anew_is_looked_at_too(
+    fault: str, words: str, faulty: Choose
+) -> None:
+    env = faulty("none")
+    batch = GymnasiumBatch(env, lambda: gymnasium.make(env, disable_env_checker=True), 1)
+    batch.reset([0])
+    faulty(fault, after=0, who="anybody")
+    broken: Any = batch.envs[0].unwrapped
+    broken.fault, broken.after, broken.who = "nan", 0, "anybody"
+    with pytest.raises(
+        EnvironmentFailed, match=re.escape(f"failed in reset: ValueError: its first observation {words}")
+    ):
+        batch.step(np.zeros(1, dtype=np.int64))
+
+
+def test_an_environment_that_raises_while_it_is_closed_disturbs_nobody(faulty: Choose, tmp_path: Path) -> None:
+    for fault in ("close-raises", "close-exits"):
+        env = faulty(fault, after=0, who="anybody")
+        run = hogwild.train(env, engine="inline", workers=1, envs=2, steps=500, runs=str(tmp_path))
+        assert run.status["state"] == "finished"
+
+
 @pytest.mark.fault(24)
 @pytest.mark.fault(25)
 @pytest.mark.parametrize(
@@ -169,10 +202,11 @@ def test_where_nobody_can_be_killed_one_that_hangs_when_it_is_made_ends_the_run(
         start(engine)
 
     monkeypatch.setattr(InlineEngine, "start", hang_from_now_on)
+    monkeypatch.setattr(alarm, "BUILDING", 2)
     monkeypatch.setattr(pulse, "BUILDING", 2)
     env = faulty("none", after=0, who="anybody")
     with pytest.raises(
-        EnvironmentFailed, match=r"could not be made: TimeoutError: it was not done after 1 s \(2 times"
+        EnvironmentFailed, match=r"could not be made: TimeoutError: it did not answer within 1 s \(2 times"
     ):
         hogwild.train(env, engine="inline", workers=1, envs=2, steps=2_000, env_timeout=0.5, runs=str(tmp_path))
 
@@ -203,7 +237,7 @@ def test_a_thread_that_hangs_when_the_run_ends_is_left_behind(faulty: Choose, tm
     ("fault", "words"),
     [
         ("reset-hangs", r"failed in reset: TimeoutError: it did not answer within 0.5 s \(--env-timeout\)"),
-        ("init-hangs", r"could not be made: TimeoutError: it was not done after 5 s \(10 times --env-timeout\)"),
+        ("init-hangs", r"could not be made: TimeoutError: it did not answer within 5 s \(10 times --env-timeout\)"),
     ],
 )
 def test_an_environment_that_hangs_when_it_is_first_looked_at_is_refused(
@@ -361,12 +395,37 @@ def test_what_a_worker_printed_last_is_in_the_log_of_its_death(faulty: Choose, t
 
 
 @pytest.mark.fault(36)
-def test_an_environment_that_closes_its_output_costs_nothing(faulty: Choose, tmp_path: Path) -> None:
+def test_an_environment_that_closes_its_output_costs_nothing(
+    faulty: Choose, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     env = faulty("step-speechless", after=100, once=tmp_path / "once")
-    before = time.process_time()
-    run = hogwild.train(env, workers=1, envs=2, minutes=0.1, until_return=501, runs=str(tmp_path))
+    poll, listened_to = ProcessEngine.poll, []
+
+    def counted(engine: ProcessEngine, seconds: float) -> list[Report]:
+        reports = poll(engine, seconds)
+        listened_to.append(len(engine.supervisor.printing()))
+        return reports
+
+    monkeypatch.setattr(ProcessEngine, "poll", counted)
+    run = hogwild.train(env, workers=1, envs=2, steps=5_000, runs=str(tmp_path))
     assert events(run) == []
-    assert time.process_time() - before < 4  # of six seconds: who looks after it does not turn in circles
+    assert listened_to[0] == 1
+    assert listened_to[-1] == 0  # a pipe that was closed is always ready: who waits for it turns in circles
+
+
+@pytest.mark.fault(36)
+def test_what_is_printed_is_told_once_also_if_it_was_the_last(tmp_path: Path) -> None:
+    for words, told in (("first", ["Worker 0 prints: it is kept in"]), ("second", [])):
+        reader, writer = multiprocessing.Pipe(duplex=False)
+        output = Output(reader, tmp_path / "output" / "worker-0.txt")
+        assert output.notices("Worker 0") == []
+        os.write(writer.fileno(), words.encode())
+        writer.close()
+        assert output.last_words() == words
+        assert [notice[: len("Worker 0 prints: it is kept in")] for notice in output.notices("Worker 0")] == told
+        assert output.notices("Worker 0") == []
+        output.close()
+    assert output.path.read_text() == "firstsecond"
 
 
 @pytest.mark.fault(37)

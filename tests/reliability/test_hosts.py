@@ -281,6 +281,8 @@ def test_a_checkpoint_that_was_made_to_look_whole_is_refused_by_name(tmp_path: P
             {**state, "best_mean": []},
             {**state, "settings": 3},
             {**state, "carried": 7},
+            {**state, "engine": {**state["engine"], "workers": [7]}},
+            {**state, "engine": {**state["engine"], "order": 3}},
         )
     ]
     weights = load_arrays(whole["weights.safetensors"])

@@ -9,7 +9,7 @@ import torch
 
 import hogwild
 from hogwild.config.settings import Settings
-from hogwild.errors import NotFinite
+from hogwild.errors import CheckpointError, NotFinite
 from hogwild.exchanges.shared import SKIPPED, SKIPPED_IN_A_ROW, STEPS, VERSION
 from hogwild.faults.guard import Guard
 from hogwild.inputs import recorded_updates
@@ -101,6 +101,20 @@ def test_weights_that_are_not_finite_are_replaced_by_the_last_good_ones() -> Non
     guard.keep()  # as after a checkpoint that took long to write: these are none to go back to
     guard.look()
     torch.testing.assert_close(shared.weights[3], good[3] + 1)
+
+
+@pytest.mark.fault(41)
+def test_statistics_that_are_not_finite_are_as_bad_as_such_weights() -> None:
+    """An optimizer that divides by infinity learns nothing any more."""
+    session = Session(resolve(layer("CartPole-v1", engine="inline")))
+    guard, shared = Guard(Settings(), session.shared), session.shared
+    shared.statistics.view(-1)[3] = float("inf")
+    (event,) = guard.look()
+    assert "The optimizer's statistics are not finite any more" in event.words
+    assert torch.isfinite(shared.statistics).all()
+    shared.statistics.view(-1)[3] = float("inf")
+    with pytest.raises(CheckpointError, match="statistics are not finite"):
+        Session(session.resolved).load(session.checkpoint())
 
 
 def test_steps_are_counted_even_if_nothing_is_learned_from_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -213,13 +213,15 @@ def test_who_is_stopped_with_the_lock_in_hand_is_replaced(monkeypatch: pytest.Mo
     _, engine = started(workers=2, lock="turns", rollout_steps=1)
     victim, other = engine.statuses
     assert engine.lock is not None
-    while True:  # until it is met in an update
+    end = time.monotonic() + 60
+    while time.monotonic() < end:  # until it is met in an update
         os.kill(victim.pid, signal.SIGSTOP)
         wait_for(lambda: is_stopped(victim.pid))
         if holder_of(engine.lock) == victim.pid:
             break
         os.kill(victim.pid, signal.SIGCONT)
         engine.poll(0.01)
+    assert holder_of(engine.lock) == victim.pid
     told = wait_for(lambda: [event for report in engine.poll(0.05) for event in report.events])
     assert "it was stopped, and the others waited for what it held" in told[0].words
     done = other.steps
