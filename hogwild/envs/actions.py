@@ -87,11 +87,20 @@ class Actions:
         """What the environment calls each number."""
         return columns(self.space, self.rescale)
 
+    @cached_property
+    def parts(self) -> "list[Told]":
+        """What the environment is told, part by part."""
+        return told_parts(self.space)
+
     def __call__(self, actions: np.ndarray) -> Any:
         """The actions of a batch, [N] or [N, K], one for each environment."""
         if isinstance(self.space, spaces.Discrete):
             return actions + self.space.start
-        return _shaped(self.space, self.columns.apply(actions), 0)[0]
+        values = self.columns.apply(actions)
+        parts = [values[:, p.first : p.end].reshape(-1, *p.shape).astype(p.dtype) for p in self.parts]
+        if isinstance(self.space, spaces.Dict | spaces.Tuple):
+            return [_nested(self.space, iter(each)) for each in zip(*parts, strict=True)]
+        return parts[0]
 
 
 @dataclass(frozen=True)
@@ -156,17 +165,10 @@ def _everything(count: int, choices: int) -> np.ndarray:
     return np.ones((count, choices), np.uint8)
 
 
-def _shaped(space: spaces.Space[Any], values: np.ndarray, at: int) -> tuple[Any, int]:
-    """One part of the actions of all environments, from column `at` on, and where the next part begins."""
-    if isinstance(space, spaces.Dict | spaces.Tuple):
-        built = []
-        for part in _inside(space):
-            found, at = _shaped(part, values, at)
-            built.append(found)
-        each = list(zip(*built, strict=True))
-        if isinstance(space, spaces.Dict):
-            return [dict(zip(space, one, strict=True)) for one in each], at
-        return each, at
-    shape = space.shape or ()
-    end = at + int(np.prod(shape))
-    return values[:, at:end].reshape(len(values), *shape).astype(space.dtype), end
+def _nested(space: spaces.Space[Any], parts: Iterator[Any]) -> Any:
+    """The parts of one action in the form of its space."""
+    if isinstance(space, spaces.Dict):
+        return {key: _nested(part, parts) for key, part in space.items()}
+    if isinstance(space, spaces.Tuple):
+        return tuple(_nested(part, parts) for part in space)
+    return next(parts)
