@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Any
@@ -13,16 +14,16 @@ from starlette.responses import Response, StreamingResponse
 from hogwild.dashboard.catalogue import Catalogue, imports
 from hogwild.dashboard.helper import Helper
 from hogwild.dashboard.json_numbers import finite
+from hogwild.dashboard.news import News
 from hogwild.errors import HogwildError
-from hogwild.runs.find import list_runs
 from hogwild.runs.folder import RunFolder
 from hogwild.watching.message import scene_message
 from hogwild.watching.worker_view import make_worker_view
 
-NEWS_SECONDS = 1.0
+NEWS_SECONDS = 0.2  # until a viewer asks again what there is
 WORKER_FRAMES = 20.0  # a second: more than that nobody sees
 QUIET_SECONDS = 10.0  # then a comment says that the line is still open
-MOST_STREAMS, MOST_SPECTATORS = 32, 4
+MOST_VIEWERS, MOST_WORKERS, MOST_SPECTATORS = 256, 32, 4  # who follows a game costs more
 
 
 def event(content: Any) -> bytes:
@@ -39,22 +40,23 @@ class Streams:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
+        self.news_of_folder = News(catalogue)
         self.numbers = itertools.count(1)
-        self.open = 0
+        self.open = {"viewers": 0, "viewers of workers": 0}
         self.spectators: dict[int, Helper] = {}
         self.allowed: set[str] = set()  # runs whose environment may be imported, though it is a module of their own
 
     def news(self) -> Response:
         """Rows of the table as they change; the first event has them all."""
-        return self._respond(self._news())
+        return self._respond(self._news(), "viewers", MOST_VIEWERS)
 
     def worker(self, folder: RunFolder, rank: int) -> Response:
         """What a worker plays."""
-        return self._respond(self._worker(folder, rank))
+        return self._respond(self._worker(folder, rank), "viewers of workers", MOST_WORKERS)
 
     def spectator(self, folder: RunFolder) -> Response:
         """A game of its own, played by a process of its own."""
-        return self._respond(self._spectator(folder))
+        return self._respond(self._spectator(folder), "viewers", MOST_VIEWERS)
 
     def tell(self, number: int, options: dict[str, Any]) -> bool:
         """Tell a spectator what to show, and how fast."""
@@ -62,49 +64,34 @@ class Streams:
             self.spectators[number].tell(options)
         return number in self.spectators
 
-    def _respond(self, source: AsyncGenerator[bytes, None]) -> Response:
+    def _respond(self, source: AsyncGenerator[bytes, None], kind: str, most: int) -> Response:
         headers = {"cache-control": "no-store"}
-        return StreamingResponse(self._counted(source), media_type="text/event-stream", headers=headers)
+        return StreamingResponse(self._counted(source, kind, most), media_type="text/event-stream", headers=headers)
 
-    async def _counted(self, source: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
-        if self.open >= MOST_STREAMS:
-            yield event({"error": f"More than {MOST_STREAMS} viewers are too many."})
+    async def _counted(self, source: AsyncGenerator[bytes, None], kind: str, most: int) -> AsyncIterator[bytes]:
+        if self.open[kind] >= most:
+            yield event({"error": f"More than {most} {kind} are too many."})
             return
-        self.open += 1
+        self.open[kind] += 1
         try:
             async with aclosing(source):
                 async for content in source:
                     yield content
         finally:
-            self.open -= 1
+            self.open[kind] -= 1
 
     async def _news(self) -> AsyncGenerator[bytes, None]:
-        known: dict[str, Any] = {}
-        first, quiet = True, 0.0
+        known, heard = -1, time.monotonic()
         while True:
-            changed, gone = await run_in_threadpool(self._changed, known)
-            if first or changed or gone:
-                yield event({"all": first, "runs": changed, "gone": gone})
-                first, quiet = False, 0.0
-            elif (quiet := quiet + NEWS_SECONDS) >= QUIET_SECONDS:
-                quiet = 0.0
+            await self.news_of_folder.look()
+            if self.news_of_folder.number > known:
+                known, content = self.news_of_folder.number, self.news_of_folder.since(known)
+                yield event(content)
+                heard = time.monotonic()
+            elif time.monotonic() - heard >= QUIET_SECONDS:
                 yield b": still here\n\n"
+                heard = time.monotonic()
             await asyncio.sleep(NEWS_SECONDS)
-
-    def _changed(self, known: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
-        """Runs whose files changed since the last look, and those that are gone; `known` is brought up to date."""
-        folders = {folder.name: folder for folder in list_runs(self.catalogue.runs)}
-        gone = [name for name in known if name not in folders]
-        for name in gone:
-            del known[name]
-        changed = []
-        for name, folder in folders.items():
-            files = (folder.status, folder.metrics, folder.evaluations, folder.videos, folder.config)
-            stamp = (*(_stamp(path) for path in files), folder.is_live())
-            if known.get(name) != stamp:
-                known[name] = stamp
-                changed.append(self.catalogue.row(folder))
-        return changed, gone
 
     async def _worker(self, folder: RunFolder, rank: int) -> AsyncGenerator[bytes, None]:
         try:
@@ -139,11 +126,3 @@ class Streams:
         finally:
             del self.spectators[number]
             helper.kill()
-
-
-def _stamp(path: Any) -> tuple[int, int]:
-    try:
-        status = path.stat()
-    except OSError:
-        return 0, 0
-    return status.st_mtime_ns, status.st_size

@@ -164,7 +164,7 @@ GROUPS: dict[str, list[Row]] = {
         Row(
             82,
             "many viewers, some of whom never read",
-            "32 are served, who never reads is not waited for, and more are told so; training goes on",
+            "200 see what changes within a second, who never reads is not waited for; more than 256 are told so",
         ),
     ],
 }
