@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ MOST_LOOKING = 0.05  # of the time, however many runs there are
 class News:
     """Rows of the table, each with the number of the change that made it so; runs that are gone likewise."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
-        self.catalogue = catalogue
+    def __init__(self, catalogue: Catalogue, now: Callable[[], float] = time.monotonic) -> None:
+        self.catalogue, self.now = catalogue, now
         self.number = 0  # of the newest change
         self._rows: dict[str, tuple[int, dict[str, Any]]] = {}
         self._gone: dict[str, int] = {}
@@ -30,10 +31,10 @@ class News:
     async def look(self) -> None:
         """Look at the folder, unless somebody has just done so."""
         async with self._looking:
-            began = time.monotonic()
+            began = self.now()
             if began >= self._look_again:
                 self._take_in(*await run_in_threadpool(self._look))
-                took = time.monotonic() - began
+                took = self.now() - began
                 self._look_again = began + max(LOOK_SECONDS, took / MOST_LOOKING)
 
     def since(self, number: int) -> dict[str, Any]:
