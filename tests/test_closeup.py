@@ -12,6 +12,7 @@ from hogwild import closeup
 from hogwild.closeup import rollout_of
 from hogwild.config.settings import PolicySettings
 from hogwild.errors import NotFinite
+from hogwild.live import mailbox
 from hogwild.live.mailbox import moment_dtype
 from hogwild.policies.policy import Policy
 from hogwild.policies.spec import PolicySpec, choice
@@ -33,6 +34,7 @@ def test_inputs_weights_gradients_activations_and_statistics(
     env: str, steps: int, more: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(closeup, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(mailbox, "LOOK_SECONDS", 0.0)  # fast machines are done within a second
     run = hogwild.train(env, runs=str(tmp_path), steps=steps, detailed_logs=True, objective="a3c", **SMALL, **more)
     events = events_of(run)
     names = set(events.Tags()["tensors"])

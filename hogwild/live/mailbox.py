@@ -20,6 +20,7 @@ import numpy as np
 from hogwild.policies.spec import ActionPart, PolicySpec
 
 FRESH_SECONDS = 4.0
+LOOK_SECONDS = 1.0  # from one touch of a viewer to the next
 RING = 128  # moments
 HEADER = 65536  # bytes in front of them: what the observations and actions are
 
@@ -146,7 +147,7 @@ class Inbox:
     def look(self) -> None:
         """Go on looking: to be called at least every second."""
         now = time.monotonic()
-        if now - self.touched < 1.0:
+        if now - self.touched < LOOK_SECONDS:
             return
         self.touched = now
         touch(wanted_file(self.folder, self.rank))
