@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import numpy as np
-
 from hogwild.engines.ray.outpost import Order, Outpost
 from hogwild.engines.ray.parcel import Offer, Parcel
 from hogwild.engines.ray.reaching import ADVICE, import_ray
@@ -21,8 +19,7 @@ from hogwild.errors import HogwildError, UsageError
 from hogwild.machine import available_cores
 from hogwild.signals import WATCHED
 
-# A machine that says nothing is given up after a few seconds instead of a minute. To be more patient with it would cost
-# the others: Ray lets them fetch weights from any machine that has them, so also from the one that is cut off.
+# A machine that says nothing is given up after a few seconds instead of a minute.
 HEALTH = {
     "health_check_initial_delay_ms": 1000,
     "health_check_period_ms": 500,
@@ -99,10 +96,6 @@ class Cluster:
             for node in nodes
         ]
 
-    def put(self, weights: np.ndarray) -> list[Any]:
-        """Put weights where every machine can fetch them; in a list, so that whoever is told of them need not."""
-        return [self.ray.put(weights)]
-
     def send(self, machine: Machine, order: Order, there: dict[str, str]) -> "RayRemote":
         """Make an outpost on a machine; packages that it lacks are installed for it by Ray."""
         missing = [f"{name}=={version}" for name, version in versions_here().items() if name not in there]
@@ -161,11 +154,8 @@ class OutpostActor:
         self.outpost.printed.begin()
 
     def trade(self, offer: Offer) -> Parcel:
-        """Fetch weights, if there are new ones, and hand over what there is."""
-        import ray
-
-        weights = ray.get(offer.weights[0]) if offer.weights else None
-        return self.outpost.trade(offer, weights)
+        """Take new weights, if there are any, and hand over what there is."""
+        return self.outpost.trade(offer)
 
     def finish(self) -> Parcel:
         """Hand over the last of it, and leave nothing behind."""

@@ -69,7 +69,7 @@ class RayEngine:
         self.home.start()
         assert self.home.lock is not None
         self.intake = Intake(self.crew.shared, self.home.lock, settings.environment.normalise_steps)
-        self.publisher = Publisher(self.crew.shared, self.home.lock, self.cluster.put)
+        self.publisher = Publisher(self.crew.shared, self.home.lock)
         threading.Thread(target=self._look_around, name="look around", daemon=True).start()
 
     def _look_around(self) -> None:

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-import numpy as np
-
 from hogwild.engines.ray.parcel import Counts, Goods, Offer, Parcel, played_by, unpack
 from hogwild.exchanges.normalising import add_inputs
 from hogwild.exchanges.shared import DROPPED, READY, SKIPPED, SKIPPED_IN_A_ROW, STEPS, VERSION, SharedWeights
@@ -56,15 +54,15 @@ class Intake:
 
 
 class Publisher:
-    """Puts weights where all machines can fetch them: once for each version, and only if somebody asks."""
+    """Tells machines the newest weights, copied once for each version, and only if somebody asks.
 
-    def __init__(
-        self, shared: SharedWeights, lock: AbstractContextManager[Any], put: Callable[[np.ndarray], Any]
-    ) -> None:
-        """`put` answers something by which others find what was put."""
+    Each machine is sent them with its question. To put them where all can fetch them would save the learner's line, but
+    Ray lets a machine fetch from any that has them, so also from one that has just been cut off.
+    """
+
+    def __init__(self, shared: SharedWeights, lock: AbstractContextManager[Any]) -> None:
         self.shared = shared
         self.lock = lock
-        self.put = put
         self.mutex = threading.Lock()
         self.newest: Offer | None = None
 
@@ -76,7 +74,7 @@ class Publisher:
                 is_new = self.newest is None or (self.newest.version, self.newest.ready) != (version, ready)
                 weights = self.shared.weights.to("cpu", copy=True).numpy() if is_new else None
             if weights is not None:
-                self.newest = Offer(version, 0, ready, self.put(weights))
+                self.newest = Offer(version, 0, ready, weights)
             assert self.newest is not None
             newest = self.newest
         has_it = known is not None and (known.version, known.ready) == (newest.version, newest.ready)

@@ -96,9 +96,9 @@ class Outpost:
         """What workers take turns by, while there are any."""
         return self.engine.lock if self.is_running and self.engine.lock is not None else nullcontext()
 
-    def trade(self, offer: Offer, weights: np.ndarray | None) -> Parcel:
+    def trade(self, offer: Offer) -> Parcel:
         """Take new weights, and hand over what there is, within `PATIENCE`."""
-        self._take(offer, weights)
+        self._take(offer)
         reports: list[Report] = []
         try:
             if not self.is_running and self.error is None:
@@ -124,12 +124,12 @@ class Outpost:
         if self.own_folder is not None:
             self.own_folder.cleanup()
 
-    def _take(self, offer: Offer, weights: np.ndarray | None) -> None:
+    def _take(self, offer: Offer) -> None:
         self._release()
         counters = self.shared.counters
         with self.lock:
-            if weights is not None:
-                np.copyto(self.shared.weights.numpy(), weights)
+            if offer.weights is not None:
+                np.copyto(self.shared.weights.numpy(), offer.weights)
             counters[STEPS] = offer.step + self.shared.counter(STEPS) - self.step_told
             self.step_told = offer.step
             counters[VERSION], counters[READY] = offer.version, offer.ready

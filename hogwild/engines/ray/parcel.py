@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -25,7 +25,7 @@ class Offer:
     version: int
     step: int  # of all machines together
     ready: bool  # whether means and deviations are known
-    weights: Any = None  # where they are, unless the machine has them
+    weights: np.ndarray | None = None  # unless the machine has them
     watched: tuple[int, ...] = ()  # workers at whose games somebody looks
 
 

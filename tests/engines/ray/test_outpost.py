@@ -29,14 +29,14 @@ class Home:
     def __init__(self, env: str, folder: Path, **changes: Any) -> None:
         self.resolved = resolve(layer(env, engine="ray", **{"envs": 2, "rollout_steps": 8, **changes}))
         self.session = Session(self.resolved)
-        self.publisher = Publisher(self.session.shared, threading.Lock(), lambda weights: [weights])
+        self.publisher = Publisher(self.session.shared, threading.Lock())
         self.known: Offer | None = None
         onlookers = Onlookers(folder, 0)
         self.outpost = Outpost(Order(self.resolved.settings, self.resolved.spec, "n1", (3, 7), 0, (), onlookers))
 
     def trade(self, watched: tuple[int, ...] = ()) -> Parcel:
         self.known = self.publisher.offer(self.known, watched)
-        return self.outpost.trade(self.known, self.known.weights[0] if self.known.weights else None)
+        return self.outpost.trade(self.known)
 
     def until(self, holds: Callable[[Parcel], bool], watched: tuple[int, ...] = ()) -> list[Parcel]:
         parcels, end = [], time.monotonic() + 60

@@ -83,7 +83,7 @@ class Bench:
         self.station = Station(
             Machine("id", "n1", 1, 1), order, self, lambda _, kind, what: self.news.append((kind, str(what)))
         )
-        self.publisher = Publisher(session.shared, threading.Lock(), lambda weights: [weights])
+        self.publisher = Publisher(session.shared, threading.Lock())
 
     def versions(self, machine: Machine) -> Known:
         return Known(self.there)
