@@ -37,6 +37,7 @@ class Evaluation:
             "episodes": len(self.returns),
             "mean": mean,
             "interval_95": None if math.isnan(interval) else interval,
+            "deviation": float(np.std(self.returns)),
             "median": float(np.median(self.returns)),
             "best": max(self.returns),
             "worst": min(self.returns),

@@ -17,7 +17,7 @@ from hogwild.errors import HogwildError, UsageError
 from hogwild.threads import one_torch_thread
 
 FORMATS = ("onnx", "torchscript", "safetensors")
-MOST_DIFFERENCE = 1e-3
+MOST_DIFFERENCE = 1e-4  # of numbers up to 1, and of larger ones as a share
 SUFFIXES = {"onnx": ".onnx", "torchscript": ".pt", "safetensors": ".safetensors"}
 
 
@@ -58,7 +58,8 @@ def facts(agent: Agent) -> dict[str, Any]:
 
 
 def export(agent: Agent, path: Path, kind: str) -> float:
-    """Write the policy in a format; answers the largest difference between its answers and ours."""
+    """Write the policy in a format; answers the largest difference between its answers and ours, of numbers beyond 1
+    as a share of them."""
     if kind == "safetensors":
         from safetensors.torch import save_file
 
@@ -143,7 +144,7 @@ def _difference(agent: Agent, model: nn.Module, other: Any) -> float:
         question = questions(agent, count, seed=count)
         for mine, its in zip(model(*question), other(*question), strict=True):
             if mine.is_floating_point():  # of choices that are as good as each other either may be taken
-                found.append((mine - its).abs().max().item())
+                found.append(((mine - its).abs() / mine.abs().clamp(min=1.0)).max().item())
     if not all(difference < MOST_DIFFERENCE for difference in found):
         raise HogwildError(f"What was written answers otherwise than the agent, by up to {max(found):g}.")
     return max(found)

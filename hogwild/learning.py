@@ -68,9 +68,11 @@ class GradientComputer:
         self.objective = objective
         self.max_norm = max_norm
         self.generator = torch.Generator().manual_seed(seed)
-        self.parameters = [p for _, p in policy.named_parameters()]
         self.flat = torch.zeros(layout.num_parameters, device=policy.device)
-        self.views = [view for _, view in layout.views(self.flat)]
+        learned = [(p, v) for p, (_, v) in zip(policy.parameters(), layout.views(self.flat), strict=True)]
+        learned = [(parameter, view) for parameter, view in learned if parameter.requires_grad]
+        self.parameters = [parameter for parameter, _ in learned]
+        self.views = [view for _, view in learned]
         self.recorder: Recorder | None = None
         self.hooks: Hooked | None = None
 
@@ -84,7 +86,7 @@ class GradientComputer:
         """Gradients of one minibatch; the vector is reused."""
         loss = self.objective.loss(self.policy, minibatch, step)
         metrics = loss.metrics
-        gradients = torch.autograd.grad(loss.total, self.parameters)
+        gradients = torch.autograd.grad(loss.total, self.parameters, materialize_grads=True)  # of what is unused, 0
         torch._foreach_copy_(self.views, gradients)  # what optimizers of torch use: one call for all
         norm = clip_(self.flat, self.max_norm)
         if not math.isfinite(norm):

@@ -1,6 +1,9 @@
 """Parts of your own, which settings name as `module:Name`: an encoder, a policy, an objective, hooks."""
 
 import importlib
+import os
+import sys
+from pathlib import Path
 from typing import Any
 
 from hogwild.config.settings import Settings
@@ -18,12 +21,29 @@ def is_own(name: str) -> bool:
 
 
 def name_of(part: Any) -> Any:
-    """The name of a class that was given itself; anything else as it is.
+    """The name of a class that was given itself, by which it is found again; anything else as it is.
 
     >>> name_of(UsageError), name_of("a3c")
     ('hogwild.errors:UsageError', 'a3c')
     """
-    return f"{part.__module__}:{part.__qualname__}" if isinstance(part, type) else part
+    if not isinstance(part, type):
+        return part
+    module = _script() if part.__module__ == "__main__" else part.__module__
+    if not module or "<locals>" in part.__qualname__:
+        where = "a function" if module else "what has no file"
+        raise UsageError(
+            f"{part.__qualname__} is defined in {where}, where nobody finds it again: put it into a module."
+        )
+    return f"{module}:{part.__qualname__}"
+
+
+def _script() -> str:
+    """The module that the running script is to others; empty if it is none."""
+    main = sys.modules["__main__"]
+    if main.__spec__ is not None:
+        return main.__spec__.name
+    path = getattr(main, "__file__", None)
+    return Path(path).stem if path and os.path.exists(path) else ""
 
 
 def load_own(name: str, flag: str) -> Any:
@@ -38,10 +58,12 @@ def load_own(name: str, flag: str) -> Any:
     except Exception as error:  # whatever its own code raises
         words = f"{type(error).__name__}: {error}" if not isinstance(error, ImportError) else str(error)
         raise UsageError(f"{flag} {name}: '{module}' cannot be imported: {words}.") from error
-    if not hasattr(found, attribute):
-        names = [known for known in vars(found) if not known.startswith("_")]
-        raise UsageError(f"{flag} {name}: {unknown(f'name in {module!r},', attribute, names)}")
-    return getattr(found, attribute)
+    for word in attribute.split("."):  # of a class inside a class
+        if not hasattr(found, word):
+            names = [known for known in vars(found) if not known.startswith("_")]
+            raise UsageError(f"{flag} {name}: {unknown(f'name in {module!r},', word, names)}")
+        found = getattr(found, word)
+    return found
 
 
 def require_own(settings: Settings) -> None:

@@ -43,8 +43,9 @@ def write_model_folder(agent: Agent, run: RunFolder, folder: Path, episodes: int
 def card(agent: Agent, run: RunFolder, results: dict[str, Any], extras: list[str]) -> str:
     """The model card, with what the hub reads of it at its top; `extras` are the files that there are beside it."""
     env, method = agent.plan.id, agent.settings.objective.objective
+    mean = f"{results['mean']:.2f} +/- {results['deviation']:.2f}"  # as the hub compares models
     spread = results["interval_95"]
-    mean = f"{results['mean']:.2f}" + ("" if spread is None else f" +/- {spread:.2f}")
+    interval = "" if spread is None else f" ± {spread:.2f} (95 % interval)"
     exchange, engine = agent.settings.execution.exchange, agent.settings.execution.engine
     lines = [
         "---",
@@ -70,8 +71,9 @@ def card(agent: Agent, run: RunFolder, results: dict[str, Any], extras: list[str
         f"# {env}: {method} × {exchange} × {engine}",
         "",
         f"Trained with Hogwild {__version__} for {agent.steps:,} steps: run `{run.name}`.",
-        f"{results['episodes']} whole games with {results['actions']} actions: mean return **{mean}** (95 % interval), "
-        f"best {results['best']:g}, worst {results['worst']:g}.",
+        f"{results['episodes']} whole games with {results['actions']} actions: mean return "
+        f"**{results['mean']:.2f}**{interval}, deviation {results['deviation']:.2f}, best {results['best']:g}, "
+        f"worst {results['worst']:g}.",
         "",
         "| file | |",
         "|---|---|",

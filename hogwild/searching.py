@@ -71,7 +71,8 @@ class Search:
 
     def _require_the_same(self) -> None:
         """A study compares trials of one method in one environment, which differ in what is searched only."""
-        now = {"env": self.settings.env, "objective": self.settings.objective.objective}
+        now: dict[str, Any] = {"env": self.settings.env, "objective": self.settings.objective.objective}
+        now |= {"steps of a trial": self.settings.run.steps, "minutes of a trial": self.settings.run.minutes}
         now |= {f"usual {name}": value for name, value in self._usual().items()}
         before = self.study.user_attrs
         for name, value in now.items():

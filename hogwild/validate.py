@@ -90,8 +90,6 @@ def idle(names: Iterable[str], settings: Settings) -> list[str]:
             found |= dict.fromkeys(owned, f"--objective {objective}")
     if policy.memory == "none":
         found["memory_size"] = "--memory none"
-    if policy.policy_class:
-        found |= dict.fromkeys(("encoder", "encoder_size", "layer_norm", "memory", "split"), "--policy-class")
     return [f"--{name.replace('_', '-')}: does nothing with {found[name]}." for name in names if name in found]
 
 

@@ -60,7 +60,7 @@ class Worker:
             rewards=Rewards(
                 self.batch.num_envs,
                 scale=settings.environment.reward_scale,
-                clip=plan.reward_clip(settings.environment) or (FARTHEST if settings.policy.normalise_rewards else 0.0),
+                clip=plan.reward_clip(settings.environment, FARTHEST if settings.policy.normalise_rewards else 0.0),
                 floor=settings.environment.reward_floor,
                 discount=of_worker(settings.objective.discount, rank),
                 normaliser=self.policy.rewards,

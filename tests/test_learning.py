@@ -1,5 +1,7 @@
 """Gradients and updates: values, not aliases; clipped as asked; every weight moves."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -10,6 +12,7 @@ from hogwild.envs.ids import plan_env
 from hogwild.envs.make import make_batch
 from hogwild.learning import GradientComputer, Gradients, Learner
 from hogwild.objectives.a3c import A3C
+from hogwild.objectives.objective import Loss
 from hogwild.objectives.ppo import PPO
 from hogwild.optimizers import initial_statistics
 from hogwild.policies.flat import FlatLayout
@@ -168,3 +171,23 @@ def test_a_gradient_that_is_no_number_says_so_and_is_nothing() -> None:
     assert not gradients.is_finite
     assert gradients.steps == rollout.steps
     assert not gradients.flat.any()
+
+
+def test_what_is_frozen_or_unused_is_left_as_it_is() -> None:
+    setup = Setup()
+    frozen, unused = setup.policy.actor.bias, setup.policy.critic.weight
+    frozen.requires_grad_(False)
+
+    class OnlyActor(A3C):
+        def loss(self, policy: Policy, minibatch: Any, step: int) -> Loss:
+            out = policy(minibatch.observations, minibatch.state, minibatch.first)
+            return Loss(out.parameters.square().sum(), {})
+
+    computer = GradientComputer(setup.policy, setup.layout, OnlyActor(), 0.0)
+    rollout = setup.actor.collect(0)
+    (minibatch,) = computer.minibatches(rollout)
+    found = dict(setup.layout.views(computer.compute(minibatch, 0, rollout.steps, rollout.played).flat))
+    assert not found["actor.bias"].any()
+    assert not found["critic.weight"].any()
+    assert found["actor.weight"].any()
+    assert unused.grad is None

@@ -1,5 +1,7 @@
 """Parts of your own: the examples work as they stand, and mistakes in them are told as theirs."""
 
+import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -100,6 +102,65 @@ def test_the_environment_of_the_examples_is_sound_and_is_learned(tmp_path: Path)
     settings: dict[str, Any] = {"engine": "inline", "workers": 1, "steps": 300_000, "until_return": 0.5}
     run = hogwild.train("own_environment:Landing-v0", runs=str(tmp_path), **settings)
     assert run.status["return_mean"] >= 0.5
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("return self.linear(x).view(3)", "shape .* is invalid for input .*; an encoder is made with a shape"),
+        ("return x[:, :3]", r"it answers \(2, 3\) to two observations of shape \(4,\), not \(2, 8\)"),
+        ("return self.norm(self.linear(x))", "The layer 'encoder.encoder.norm' .BatchNorm1d. answers otherwise"),
+    ],
+)
+def test_an_encoder_that_does_not_fit_is_refused_by_name(
+    body: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"bad_encoder_{abs(hash(body))}"
+    (tmp_path / f"{name}.py").write_text(
+        "from torch import nn\n"
+        "class Bad(nn.Module):\n"
+        "    outputs = 8\n"
+        "    def __init__(self, shape):\n"
+        "        super().__init__()\n"
+        "        self.linear, self.norm = nn.Linear(shape[0], 8), nn.BatchNorm1d(8)\n"
+        f"    def forward(self, x):\n        {body}\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(UsageError, match=words):
+        hogwild.train("CartPole-v1", runs=str(tmp_path), encoder=f"{name}:Bad", **SMALL)
+
+
+SCRIPT = """
+import hogwild
+from torch import nn
+
+class Parts:
+    class Small(nn.Sequential):
+        def __init__(self, shape):
+            super().__init__(nn.Linear(shape[0], 8), nn.Tanh())
+            self.outputs = 8
+
+if __name__ == "__main__":
+    hogwild.train("CartPole-v1", encoder=Parts.Small, steps=400, workers=1, envs=2, runs="runs", name="run")
+"""
+
+
+def test_a_class_of_the_script_itself_is_found_again(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    environment = os.environ | {"PYTHONPATH": str(EXAMPLES.parent)}
+    for words in (["script.py"], ["-m", "hogwild", "eval", "run", "--episodes", "1"]):
+        words = [sys.executable, *words]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=environment, check=False)
+        assert done.returncode == 0, done.stderr
+    assert 'encoder = "script:Parts.Small"' in (tmp_path / "runs" / "run" / "config.toml").read_text()
+
+
+def test_a_class_that_nobody_finds_again_is_refused(tmp_path: Path) -> None:
+    class Here:
+        pass
+
+    with pytest.raises(UsageError, match="is defined in a function, where nobody finds it again: put it into a module"):
+        hogwild.train("CartPole-v1", encoder=Here, runs=str(tmp_path), **SMALL)
 
 
 @pytest.mark.parametrize(

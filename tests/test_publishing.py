@@ -48,7 +48,7 @@ def test_the_card_says_what_the_results_say(folder: Path) -> None:
         "mean_reward",
         "reinforcement-learning",
     )
-    assert found.metric_value.startswith(f"{results['mean']:.2f} +/-")
+    assert found.metric_value == f"{results['mean']:.2f} +/- {results['deviation']:.2f}"  # as others there
     assert card.data.library_name == "hogwild"
 
 

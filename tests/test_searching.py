@@ -17,7 +17,7 @@ ENV = "hogwild/ProbeObservationAction-v0"
 
 def search(folder: Path, trials: int, **changes: Any) -> tuple[Search, list[str]]:
     said: list[str] = []
-    settings = layer(ENV, steps=3000, engine="inline", workers=1, log_seconds=0.01, **changes)
+    settings = layer(ENV, **{"steps": 3000, "engine": "inline", "workers": 1, "log_seconds": 0.01, **changes})
     study = Search(settings, folder, said.append)
     study.run(trials)
     return study, said
@@ -59,6 +59,8 @@ def test_a_folder_of_another_study_is_refused(tmp_path: Path) -> None:
         Search(layer("CartPole-v1", steps=100), tmp_path, print)
     with pytest.raises(UsageError, match=r"has usual envs \d+, not 24"):
         search(tmp_path, 2, envs=24)
+    with pytest.raises(UsageError, match="has steps of a trial 3000, not 300"):
+        search(tmp_path, 2, steps=300)
 
 
 @pytest.mark.parametrize("env", ["LunarLander-v3", "BipedalWalker-v3", "HalfCheetah-v5", "pong", "CartPole-v1"])

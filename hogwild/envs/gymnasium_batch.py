@@ -13,7 +13,12 @@ from hogwild.envs.batch import LEFT_SPACE, EnvBatch, Fault, Step
 from hogwild.envs.env_state import Unsavable, load_env, save_env
 from hogwild.envs.foreign import WHERE, close_all, guarded
 from hogwild.envs.layout import Layout, first_answer, read_layout
-from hogwild.errors import NothingButFaults
+from hogwild.envs.observations import MASK
+from hogwild.errors import NothingButFaults, UsageError
+
+
+class LateMask(Exception):
+    """A mask where there was none at first."""
 
 
 class GymnasiumBatch(EnvBatch):
@@ -36,6 +41,8 @@ class GymnasiumBatch(EnvBatch):
         self.layout: Layout = guarded(name, "reset", lambda: read_layout(name, self.envs[0], rescale_actions))
         self.spec = self.layout.spec
         self.collect = self.layout.observations.collect
+        self.is_masked = self.spec.is_masked
+        self.awaits_no_mask = not self.is_masked and any(part.kind == "choice" for part in self.spec.actions)
         self.has_lives = getattr(self.envs[0].unwrapped, "has_lives", False)
         self.seen = self.layout.observations.empty(num_envs)
         self.spare = self.seen.copy()  # what is seen next; then they change places
@@ -73,10 +80,14 @@ class GymnasiumBatch(EnvBatch):
                 if ended or cut:
                     terminated[index], truncated[index] = ended, cut and not ended
                     game_over[index] = info["game_over"] if self.has_lives else True
-                    last[index] = self.collect(observation, info)
+                    last[index] = np.array(self.collect(observation, info))  # a copy: some write into it at a reset
                     seen.append(self._begin(index))
                 else:
-                    seen.append(self.collect(observation, info))
+                    seen.append(self._playable(self.collect(observation, info)))
+                if self.awaits_no_mask and MASK in info:
+                    raise LateMask
+            except LateMask:
+                raise UsageError(f"Environment '{self.name}' {LATE_MASK}") from None
             except (Exception, SystemExit) as error:
                 errors[index] = error
                 seen.append(self.seen[index])
@@ -144,7 +155,13 @@ class GymnasiumBatch(EnvBatch):
 
     def _reset(self, env: gymnasium.Env[Any, Any], **words: Any) -> Any:
         """The first observation of an episode, as it is collected."""
-        return self.collect(*first_answer(env, **words))
+        return self._playable(self.collect(*first_answer(env, **words)))
+
+    def _playable(self, collected: Any) -> Any:
+        """An observation after which an action is to follow: one at least has to be allowed."""
+        if self.is_masked and not self.layout.observations.allows_any(collected):
+            raise ValueError("its action mask allows nothing, and the episode goes on")
+        return collected
 
     def _sound(self, first: Any) -> Any:
         """A first observation, which is refused if it cannot be learned from."""
@@ -250,6 +267,10 @@ class GymnasiumBatch(EnvBatch):
 
 MOST_LOST = 20  # episodes in a row
 SEED_STEPS = 200  # after which the next episode begins with a seed: taking one costs more than a short episode
+LATE_MASK = (
+    "tells an `action_mask` with a step, but not with its first reset. Masks are respected if reset tells one, too: "
+    "None if everything is allowed."
+)
 FIVE = "(observation, reward, terminated, truncated, info), as Gymnasium has it since version 0.26"
 NO_NUMBER = "numbers that are infinite or none (NaN)"
 

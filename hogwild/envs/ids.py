@@ -54,9 +54,10 @@ class EnvPlan:
             return self
         return dataclasses.replace(self, protocol=dataclasses.replace(self.protocol, life_loss=False))
 
-    def reward_clip(self, settings: EnvSettings) -> float:
-        """Rewards are clipped to ± this for learning; 0: never."""
-        return self.protocol.reward_clip if self.protocol else settings.reward_clip or 0.0
+    def reward_clip(self, settings: EnvSettings, otherwise: float = 0.0) -> float:
+        """Rewards are clipped to ± this for learning, `otherwise` where nobody says; 0: never."""
+        clip = self.protocol.reward_clip if self.protocol else settings.reward_clip or 0.0
+        return clip or (otherwise if settings.reward_clip is None else 0.0)
 
     def as_learned(self, rewards: np.ndarray, settings: EnvSettings, deviation: float = 1.0) -> np.ndarray:
         """Raw rewards as they are learned from: scaled, divided by the deviation of returns if they are normalised,

@@ -29,15 +29,15 @@ def read_layout(name: str, env: gymnasium.Env[Any, Any], rescale_actions: bool =
     (4,)
     """
     parts = tuple(action_parts(name, env.action_space))
-    choices = sum(part.size for part in parts if part.kind == "choice")
+    choices = tuple(part.size for part in parts if part.kind == "choice")
     observed = env.observation_space
     in_observation = isinstance(observed, spaces.Dict) and MASK in observed.spaces
     read = tuple(sorted(leaves(name, observed), key=lambda leaf: not leaf.part.is_image))  # pictures first
-    in_info = choices > 0 and not in_observation and _tells_mask(env)
+    in_info = bool(choices) and not in_observation and _tells_mask(env)
     found = Observations(
         read,
         getattr(observed, "dtype", None),
-        mask_size=choices if in_observation or in_info else 0,
+        masked=choices if in_observation or in_info else (),
         mask_in_info=in_info,
         mask_space=env.action_space,
     )

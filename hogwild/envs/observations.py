@@ -163,9 +163,20 @@ class Observations:
 
     leaves: tuple[Leaf, ...]
     space_dtype: Any  # of plain arrays
-    mask_size: int = 0  # choices that a mask speaks of; 0: there is none
+    masked: tuple[int, ...] = ()  # of how many choices each part of a mask speaks; empty: there is none
     mask_in_info: bool = False
     mask_space: spaces.Space[Any] | None = None  # the actions that it speaks of
+
+    @property
+    def mask_size(self) -> int:
+        """Choices that a mask speaks of."""
+        return sum(self.masked)
+
+    def allows_any(self, collected: np.ndarray) -> bool:
+        """Whether the mask of a collected observation allows something of everything that is to be chosen."""
+        mask = collected[-self.mask_size :]
+        ends = np.cumsum(self.masked)
+        return all(mask[end - size : end].any() for size, end in zip(self.masked, ends, strict=True))
 
     @property
     def is_array(self) -> bool:

@@ -125,8 +125,15 @@ class Joined(nn.Module):
     """
 
     def __init__(
-        self, parts: Sequence[ObservationPart], kind: str, last: int, layer_norm: bool, normalise: bool
+        self,
+        parts: Sequence[ObservationPart],
+        kind: str,
+        last: int,
+        layer_norm: bool,
+        normalise: bool,
+        towers: bool = False,
     ) -> None:
+        """With `towers`, which only vectors have, an mlp is two networks."""
         super().__init__()
         self.shapes = [part.shape for part in parts]
         self.sizes = [part.size for part in parts]
@@ -138,7 +145,9 @@ class Joined(nn.Module):
         width = LAST_LAYER["mlp"] if pictures or not last else last
         reads_vectors = kind if is_own(kind) and not pictures else "mlp"
         self.vector = (
-            make_encoder(reads_vectors, (numbers,), last=width, layer_norm=layer_norm, normalise=normalise)
+            make_encoder(
+                reads_vectors, (numbers,), last=width, layer_norm=layer_norm, normalise=normalise, towers=towers
+            )
             if numbers
             else None
         )
@@ -176,9 +185,14 @@ class Own(nn.Module):
         try:
             self.encoder = kind(tuple(shape))
             self.outputs = int(self.encoder.outputs)
-        except (TypeError, AttributeError) as error:
+            with torch.no_grad():
+                answered = tuple(self.encoder(torch.zeros(2, *shape)).shape)
+        except (TypeError, AttributeError, RuntimeError, ValueError) as error:
             words = "an encoder is made with a shape, and says in `outputs` how many features it answers"
             raise UsageError(f"--encoder {name}: {error}; {words}.") from error
+        if answered != (2, self.outputs):
+            words = f"answers {answered} to two observations of shape {tuple(shape)}, not (2, {self.outputs})"
+            raise UsageError(f"--encoder {name}: it {words}, as its `outputs` says.")
 
     def forward(self, observations: Tensor) -> Tensor:
         """Features [B, outputs]."""

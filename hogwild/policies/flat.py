@@ -9,7 +9,8 @@ ALIGNMENT = 16  # floats, one cache line: convolution kernels dislike weights th
 
 
 class FlatLayout:
-    """Where each parameter and buffer of a policy lies in one vector: first all parameters, then all buffers.
+    """Where each parameter and buffer of a policy lies in one vector: first all parameters, then all buffers. Buffers
+    of whole numbers are no weights: each policy has those that it was made with.
 
     >>> layout = FlatLayout(nn.Linear(2, 1))
     >>> layout.size, layout.num_parameters, list(layout.slices)
@@ -24,7 +25,8 @@ class FlatLayout:
             self._place(name, parameter)
         self.num_parameters = self.size
         for name, buffer in module.named_buffers():
-            self._place(name, buffer)
+            if buffer.is_floating_point():
+                self._place(name, buffer)
 
     def _place(self, name: str, tensor: Tensor) -> None:
         self.slices[name] = slice(self.size, self.size + tensor.numel())
@@ -46,13 +48,17 @@ class FlatLayout:
         return vector
 
     def bind(self, module: nn.Module) -> Tensor:
-        """Move the module's numbers into a new vector and make its parameters and buffers views of it."""
+        """Move the module's numbers into a new vector and make its parameters and buffers views of it. What was
+        frozen stays so, and what several parts share they go on sharing."""
         vector = self.read(module)
-        for name, view in self.views(vector):
-            path, _, leaf = name.rpartition(".")
-            owner = module.get_submodule(path)
-            if leaf in owner._parameters:
-                owner._parameters[leaf] = nn.Parameter(view)
-            else:
-                owner._buffers[leaf] = view
+        bound = dict(self.views(vector))
+        parameters = {parameter: name for name, parameter in module.named_parameters()}
+        buffers = {buffer: name for name, buffer in module.named_buffers() if name in bound}
+        moved = {p: nn.Parameter(bound[name], requires_grad=p.requires_grad) for p, name in parameters.items()}
+        for owner in module.modules():
+            for leaf, parameter in owner._parameters.items():
+                owner._parameters[leaf] = moved.get(parameter) if parameter is not None else None
+            for leaf, buffer in owner._buffers.items():
+                if buffer in buffers:
+                    owner._buffers[leaf] = bound[buffers[buffer]]
         return vector

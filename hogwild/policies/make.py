@@ -2,6 +2,10 @@
 
 from typing import Any
 
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
+
 from hogwild.config.settings import PolicySettings
 from hogwild.errors import UsageError
 from hogwild.own import load_own
@@ -16,8 +20,12 @@ def make_policy(spec: PolicySpec, settings: PolicySettings) -> Policy:
     >>> make_policy(PolicySpec((4,), "float32", choice(2)), PolicySettings()).actions.size
     2
     """
-    if not settings.policy_class:
-        return Policy(spec, settings)
+    policy = Policy(spec, settings) if not settings.policy_class else _make_own(spec, settings)
+    _require_still(policy)
+    return policy
+
+
+def _make_own(spec: PolicySpec, settings: PolicySettings) -> Policy:
     kind: Any = load_own(settings.policy_class, "--policy-class")
     try:
         policy: Policy = kind(spec, settings)
@@ -25,3 +33,13 @@ def make_policy(spec: PolicySpec, settings: PolicySettings) -> Policy:
         words = f"{type(error).__name__}: {error}"
         raise UsageError(f"--policy-class {settings.policy_class} cannot be made: {words}") from error
     return policy
+
+
+def _require_still(policy: nn.Module) -> None:
+    """Refuse layers that change while they answer: what acted would not be what is learned from."""
+    for name, module in policy.named_modules():
+        if isinstance(module, _BatchNorm | _DropoutNd):
+            raise UsageError(
+                f"The layer '{name}' ({type(module).__name__}) answers otherwise each time, so that acting and "
+                "learning would not agree. LayerNorm and GroupNorm do not; there is also --dropout."
+            )

@@ -45,7 +45,7 @@ class Policy(nn.Module):
         kind = encoder_kind(spec, settings)
         last = settings.encoder_size or LAST_LAYER.get(kind, 0)
         # Vectors cost little to read twice, so actor and critic can each have a network of their own.
-        self.towers = settings.split and kind == "mlp" and settings.memory == "none" and not spec.packed
+        self.towers = settings.split and kind == "mlp" and settings.memory == "none" and not spec.is_image
         self.split = settings.split and not self.towers
         self.encoder = _make_encoder(spec, kind, 0 if self.split else last, settings, self.towers)
         self.memory = make_memory(settings.memory, self.encoder.outputs, settings.memory_size)
@@ -133,7 +133,7 @@ class Policy(nn.Module):
 def _make_encoder(spec: PolicySpec, kind: str, last: int, settings: PolicySettings, towers: bool) -> Encoder:
     normalise = settings.normalise in ("frozen", "running")
     if spec.packed:
-        return Joined(spec.packed, kind, last, settings.layer_norm, normalise)
+        return Joined(spec.packed, kind, last, settings.layer_norm, normalise, towers)
     (part,) = spec.parts
     layer_norm = settings.layer_norm
     return make_encoder(

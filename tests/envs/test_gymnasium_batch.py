@@ -245,6 +245,27 @@ def test_a_time_limit_truncates_and_keeps_the_real_last_observation():
     assert step.rewards.tolist() == [5.0, 5.0]
 
 
+class Reuses(Counter):
+    """Answers always the same array, and writes into it."""
+
+    def reset(self, *, seed=None, options=None):
+        self.array = getattr(self, "array", np.zeros(2))
+        return super().reset(seed=seed, options=options)
+
+    def show(self):
+        self.array[:] = self.count, self.action
+        return self.array
+
+
+def test_the_last_observation_stays_what_it_was_though_the_environment_writes_into_it():
+    batch = GymnasiumBatch("reuses", lambda: Reuses(truncates=3), 2)
+    batch.reset([1, 2])
+    for _ in range(3):
+        step = batch.step(np.array([1, 2]))
+    assert step.final_observations.tolist() == [[3.0, 1.0], [3.0, 2.0]]
+    assert step.observations.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
 def test_terminated_wins_where_both_are_true():
     batch = batch_of(BOTH)
     batch.reset([0])

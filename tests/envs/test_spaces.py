@@ -232,6 +232,47 @@ def test_masks_in_info_count_just_the_same(mask: Any) -> None:
     assert batch.step(np.array([0, 2])).observations[:, 2:].tolist() == [[1.0, 0.0, 1.0]] * 2
 
 
+class Masks(Spaces):
+    """Tells one mask after the other."""
+
+    def __init__(self, masks: list[Any], ends: int = 0, actions: spaces.Space[Any] | None = None) -> None:
+        super().__init__(PLAIN, actions or spaces.Discrete(3))
+        self.masks, self.ends, self.count = masks, ends, 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        self.count = 0
+        return super().reset(seed=seed, options=options)[0], self.told()
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.count += 1
+        return PLAIN.sample(), 0.0, self.count == self.ends, False, self.told()
+
+    def told(self) -> dict[str, Any]:
+        mask = self.masks[self.count]
+        return {} if mask is None else {MASK: np.array(mask, np.int8)}
+
+
+def test_a_mask_that_allows_nothing_costs_the_episode_unless_it_has_ended() -> None:
+    ended = GymnasiumBatch("masks", lambda: Masks([[1, 0, 1], [0, 0, 0]], ends=1), 1)
+    ended.reset([1])
+    assert not ended.step(np.array([0])).faults
+    stuck = GymnasiumBatch("masks", lambda: Masks([[1, 0, 1], [0, 0, 0]]), 1)
+    stuck.reset([1])
+    (fault,) = stuck.step(np.array([0])).faults
+    assert "its action mask allows nothing" in fault.what
+    two = spaces.MultiDiscrete([2, 2])
+    half = GymnasiumBatch("masks", lambda: Masks([[1, 0, 1, 0], [1, 1, 0, 0]], actions=two), 1)
+    half.reset([1])
+    assert half.step(np.array([[0, 0]])).faults
+
+
+def test_a_mask_that_comes_late_is_refused_and_not_overlooked() -> None:
+    batch = GymnasiumBatch("masks", lambda: Masks([None, [1, 0, 1]]), 1)
+    batch.reset([1])
+    with pytest.raises(UsageError, match="tells an `action_mask` with a step, but not with its first reset"):
+        batch.step(np.array([0]))
+
+
 def test_masks_of_several_choices_may_come_as_a_tuple() -> None:
     mask = (np.array([1, 0, 1], np.int8), np.array([0, 1], np.int8))
     layout = read_layout("x", Spaces(PLAIN, spaces.MultiDiscrete([3, 2]), mask))
@@ -276,7 +317,7 @@ def test_parts_of_a_mask_of_several_choices_may_be_left_out(mask: Any, flat: lis
 )
 def test_a_mask_that_speaks_of_other_actions_is_refused(space: Any, mask: Any, words: str) -> None:
     layout = read_layout("x", Spaces(PLAIN, space, None))
-    observations = replace(layout.observations, mask_size=5, mask_in_info=True, mask_space=space)
+    observations = replace(layout.observations, masked=(5,), mask_in_info=True, mask_space=space)
     with pytest.raises(ValueError, match=re.escape(words)):
         observations.read(PLAIN.sample(), mask)
 

@@ -82,3 +82,26 @@ def test_parameters_come_before_buffers_and_start_on_cache_lines() -> None:
     for name, _ in policy.named_buffers():
         assert layout.slices[name].start >= layout.num_parameters
     assert all(where.start % ALIGNMENT == 0 for where in layout.slices.values())
+
+
+class Parts(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(3, 3), nn.Linear(3, 3)
+        self.second.weight = self.first.weight
+        self.first.bias.requires_grad_(False)
+        self.register_buffer("order", torch.tensor([2, 0, 1]))
+        self.register_buffer("scale", torch.tensor([0.5]))
+
+
+def test_what_is_shared_frozen_or_a_whole_number_stays_so() -> None:
+    parts = Parts()
+    layout = FlatLayout(parts)
+    vector = layout.bind(parts)
+    assert parts.first.weight is parts.second.weight
+    assert [name for name, p in parts.named_parameters() if not p.requires_grad] == ["first.bias"]
+    assert set(layout.slices) == {"first.weight", "first.bias", "second.bias", "scale"}
+    vector.zero_()
+    assert parts.order.tolist() == [2, 0, 1]
+    assert parts.scale.item() == 0.0
+    assert not parts.second.weight.any()

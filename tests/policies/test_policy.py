@@ -6,7 +6,7 @@ import torch
 from hogwild.config.settings import PolicySettings
 from hogwild.policies.encoders import CHUNK
 from hogwild.policies.policy import Policy
-from hogwild.policies.spec import PolicySpec, choice
+from hogwild.policies.spec import ObservationPart, PolicySpec, choice
 
 VECTOR = PolicySpec((4,), "float32", choice(3))
 MEMORIES = ["none", "lstm", "gru"]
@@ -89,6 +89,15 @@ def test_split_actor_and_critic_of_vectors_share_nothing_but_the_normaliser() ->
     policy = make_policy(split=True, normalise="running")
     assert without_value(policy) == {"encoder.layers.0", "encoder.layers.2", "actor"}
     assert [n for n, _ in policy.named_modules() if n.endswith("normaliser")] == ["encoder.normaliser"]
+
+
+def test_vectors_of_several_parts_have_two_networks_like_those_of_one() -> None:
+    parts = tuple(ObservationPart(name, (3,)) for name in "ab")
+    spec = PolicySpec((6,), "float32", choice(2), packed=parts)
+    policy = Policy(spec, PolicySettings(split=True, encoder_size=32))
+    plain = Policy(PolicySpec((6,), "float32", choice(2)), PolicySettings(split=True, encoder_size=32))
+    assert [tuple(p.shape) for p in policy.parameters()] == [tuple(p.shape) for p in plain.parameters()]
+    assert policy.towers
 
 
 def test_batches_larger_than_a_chunk_are_encoded_the_same() -> None:
