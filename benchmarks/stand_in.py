@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
@@ -69,11 +70,12 @@ def main() -> None:
     """The command `hogwild`, whose workers are forked from a server that has imported torch: 64 that each import it
     by themselves would need minutes."""
     from hogwild.cli.main import run
-    from hogwild.engines import processes
+    from hogwild.engines import member
 
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["torch", "hogwild.engines.worker_process", "hogwild.worker"])
-    processes.CONTEXT = context
+    forkserver.ensure_running()
+    member.CONTEXT = context
     sys.exit(run(sys.argv[1:]))
 
 

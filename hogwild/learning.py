@@ -69,8 +69,8 @@ class GradientComputer:
         self.max_norm = max_norm
         self.generator = torch.Generator().manual_seed(seed)
         self.flat = torch.zeros(layout.num_parameters, device=policy.device)
-        learned = [(p, v) for p, (_, v) in zip(policy.parameters(), layout.views(self.flat), strict=True)]
-        learned = [(parameter, view) for parameter, view in learned if parameter.requires_grad]
+        pairs = zip(policy.parameters(), layout.views(self.flat), strict=True)
+        learned = [(parameter, view) for parameter, (_, view) in pairs if parameter.requires_grad]
         self.parameters = [parameter for parameter, _ in learned]
         self.views = [view for _, view in learned]
         self.recorder: Recorder | None = None

@@ -4,8 +4,10 @@ import importlib.metadata
 import math
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+import psutil
 
 CONTROL_GROUPS, MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 PROCESSOR = Path("/proc/cpuinfo")
@@ -55,19 +57,37 @@ def core_quota(groups: Path = CONTROL_GROUPS, membership: Path = MEMBERSHIP) -> 
 
     `docker run --cpus 2` on a computer with 64 cores sets nothing but this.
     """
-    smallest = math.inf
+    return min(map(_quota_of, _groups("cpu", groups, membership)), default=math.inf)
+
+
+def available_memory(groups: Path = CONTROL_GROUPS, membership: Path = MEMBERSHIP) -> float:
+    """Bytes of memory that all processes of ours together may have: the computer's, or their container's.
+
+    >>> available_memory() > 1e6
+    True
+    """
+    limits = map(_memory_of, _groups("memory", groups, membership))
+    return min(float(psutil.virtual_memory().total), *limits, math.inf)
+
+
+def _groups(controller: str, groups: Path, membership: Path) -> Iterator[Path]:
+    """The control groups of this process that limit something, and all above them: their limits hold, too."""
     for line in _lines(membership):
         _, controllers, path = line.split(":", 2)
-        if controllers and "cpu" not in controllers.split(","):
+        if controllers and controller not in controllers.split(","):
             continue
         root = groups / controllers if controllers else groups
         folder = root / path.lstrip("/")
-        while True:  # a limit further up holds, too
-            smallest = min(smallest, _quota_of(folder))
-            if folder == root or root not in folder.parents:
-                break
+        yield folder
+        while folder != root and root in folder.parents:
             folder = folder.parent
-    return smallest
+            yield folder
+
+
+def _memory_of(folder: Path) -> float:
+    """Bytes that one control group grants, by either version."""
+    words = _lines(folder / "memory.max") or _lines(folder / "memory.limit_in_bytes")
+    return float(words[0]) if words and words[0].isdecimal() else math.inf
 
 
 def _quota_of(folder: Path) -> float:

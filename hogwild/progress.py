@@ -108,4 +108,5 @@ class Progress:
         self.steps, self.updates, self.episodes = (int(state[name]) for name in ("steps", "updates", "episodes"))
         self.best, self.seconds_before = float(state["best"]), float(state["seconds"])
         self.lost = int(state.get("lost", 0))  # older checkpoints did not count them
-        self.recent.extend(Episode(*values) for values in state["recent"])
+        for score, length, step, worker, seconds in state["recent"]:
+            self.recent.append(Episode(float(score), int(length), int(step), int(worker), float(seconds)))

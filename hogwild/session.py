@@ -145,8 +145,10 @@ class Session:
             raise CheckpointError(f"The checkpoint has no {' and no '.join(sorted(missing))}.")
         self.shared.counters[STOP] = 0
         self.incarnation = int(checkpoint.state["incarnation"]) + 1
+        if self.incarnation < 1:
+            raise ValueError(f"incarnation {self.incarnation - 1}")
         self._saved_engine = saved
-        self.engine = self._make_engine(checkpoint.state["carried"])
+        self.engine = self._make_engine([[_numbers(env) for env in worker] for worker in checkpoint.state["carried"]])
 
     @property
     def is_exact(self) -> bool:
@@ -168,6 +170,10 @@ class Session:
             self.engine.start()
             return f"Games start anew: {error}"
         return ""
+
+
+def _numbers(carried: dict[str, Any]) -> dict[str, float]:
+    return {name: float(value) for name, value in carried.items()}
 
 
 def finite_copy(weights: torch.Tensor) -> torch.Tensor:

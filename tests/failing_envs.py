@@ -62,6 +62,16 @@ class Slow(Bare):
         return super().step(action)
 
 
+class Slowest(Bare):
+    """Everybody takes their time."""
+
+    length = float("inf")
+
+    def step(self, action: np.int64) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        time.sleep(0.05)
+        return super().step(action)
+
+
 class Forgetful(Bare):
     """Can neither be saved nor repeated."""
 
@@ -81,5 +91,19 @@ class Remembering(Forgetful):
         return np.full(3, self.all_steps / 1000, dtype=np.float32), reward, ended, cut, info
 
 
-for kind in (Bare, Endless, Turncoat, Slow, Forgetful, Remembering):
+class Parent(Bare):
+    """Starts two processes that never end, and leaves them."""
+
+    def step(self, action: np.int64) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        if self.all_steps == 20:
+            import multiprocessing
+            import subprocess
+
+            multiprocessing.get_context("fork").Process(target=time.sleep, args=(1e6,)).start()
+            subprocess.Popen(["sleep", "1000000"])
+            print("started two", flush=True)
+        return super().step(action)
+
+
+for kind in (Bare, Endless, Turncoat, Slow, Forgetful, Remembering, Parent, Slowest):
     gymnasium.register(f"{kind.__name__}-v0", entry_point=kind)

@@ -4,10 +4,11 @@ import math
 import os
 from pathlib import Path
 
+import psutil
 import pytest
 
 from hogwild import machine
-from hogwild.machine import available_cores, core_quota, has_bfloat16
+from hogwild.machine import available_cores, available_memory, core_quota, has_bfloat16
 
 
 def quota(tmp_path: Path, membership: str, files: dict[str, str]) -> float:
@@ -39,6 +40,22 @@ def quota(tmp_path: Path, membership: str, files: dict[str, str]) -> float:
 )
 def test_the_share_of_a_container_is_read(membership: str, files: dict[str, str], cores: float, tmp_path: Path) -> None:
     assert quota(tmp_path, membership, files) == cores
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "limit"),
+    [
+        ("0::/a/b\n", {"a/b/memory.max": "max\n", "a/memory.max": "1500000\n"}, 1.5e6),
+        ("4:memory:/y\n2:cpu:/x\n", {"memory/y/memory.limit_in_bytes": "2000000\n"}, 2e6),
+        ("0::/\n", {"memory.max": "max\n"}, math.inf),
+    ],
+)
+def test_the_memory_of_a_container_is_read(
+    membership: str, files: dict[str, str], limit: float, tmp_path: Path
+) -> None:
+    quota(tmp_path, membership, files)
+    total = psutil.virtual_memory().total
+    assert available_memory(tmp_path / "groups", tmp_path / "membership") == min(limit, total)
 
 
 def test_where_there_are_no_control_groups_nothing_limits(tmp_path: Path) -> None:

@@ -38,9 +38,11 @@ def examine_run(given: Doctor) -> int:
     findings = examine(patient)
     if given.json:
         print(json.dumps([dataclasses.asdict(finding) for finding in findings]))
-        return 0
     end = summarise(folder)
-    if end["state"] in ("failed", "died"):
+    has_failed = end["state"] in ("failed", "died")
+    if given.json:
+        return int(has_failed)
+    if has_failed:
         print(f"The run {end['state']}: {end['reason'].splitlines()[0]}")
         print(f"  {folder.log} has the details; hogwild resume {folder.path} goes on from its newest checkpoint")
         if folder.events.exists():
@@ -48,9 +50,9 @@ def examine_run(given: Doctor) -> int:
     for finding in findings:
         print(f"{finding.rule}: since step {finding.step:,}, {finding.what}.")
         print(f"  try {finding.advice}")
-    if not findings and end["state"] not in ("failed", "died"):
+    if not findings and not has_failed:
         print(f"Nothing looks wrong at step {patient.steps:,} ({len(RULES)} rules).")
-    return int(end["state"] in ("failed", "died"))
+    return int(has_failed)
 
 
 def examine_machine(given: Doctor) -> int:

@@ -1,8 +1,10 @@
 """One participant of a run in a process of its own, which is replaced when it dies."""
 
+import itertools
 import multiprocessing
 import os
 import signal
+import time
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -14,6 +16,8 @@ from hogwild.engines.engine import WorkerStatus
 from hogwild.engines.output import Output
 from hogwild.engines.spawning import (
     READ_AGAIN,
+    end_family,
+    family,
     only_a_script_that_is_there,
     signals_held_back,
     worker_environment,
@@ -21,10 +25,13 @@ from hogwild.engines.spawning import (
 from hogwild.engines.worker_process import participant_main
 from hogwild.errors import EnvironmentFailed, HogwildError, NothingButFaults, UsageError, WorkerDied, exit_words
 from hogwild.exchanges.file_lock import FileLock
+from hogwild.machine import available_memory
 
 CONTEXT = multiprocessing.get_context("spawn")
 WINDOW = 60.0  # seconds in which deaths are counted
 LONGEST_PAUSE = 4.0  # seconds before one that died is replaced
+FAMILIES = itertools.count()
+BURY_SECONDS = 5.0  # that one has to end after it has closed its pipe
 DESCRIPTORS = 0.8  # of what a process may have open
 
 
@@ -37,6 +44,7 @@ class Member:
         self.status = status
         self.lock = lock
         self.process: multiprocessing.process.BaseProcess | None = None
+        self.family = ""  # by which it and what it starts are found
         self.pipe: Connection | None = None
         self.output: Output | None = None  # what it prints, if the run has a folder to keep it in
         self.error: HogwildError | None = None  # what it said before it ended
@@ -54,6 +62,7 @@ class Member:
     def start(self) -> None:
         """Spawn the process, or the one that replaces it."""
         ours, theirs = CONTEXT.Pipe()
+        self.family = f"{os.getpid()}-{next(FAMILIES)}"
         self.output, printing = self._make_output()
         self.process = CONTEXT.Process(
             target=participant_main,
@@ -62,7 +71,7 @@ class Member:
             daemon=True,
         )
         try:
-            with worker_environment(), signals_held_back(), only_a_script_that_is_there():
+            with worker_environment(), signals_held_back(), only_a_script_that_is_there(), family(self.family):
                 self.process.start()
         except OSError as error:
             ours.close()
@@ -91,16 +100,23 @@ class Member:
             self.output.close()
             self.output = None
 
+    @property
+    def is_dead(self) -> bool:
+        """Whether its process has ended and nobody has heard of it. The pipe alone does not tell: what an environment
+        has forked holds the other end, too."""
+        return self.pipe is not None and self.process is not None and not self.process.is_alive()
+
     def hear(self) -> list[tuple[str, Any]]:
         """Everything that it has said; the last may be that it has ended."""
         assert self.pipe is not None
         news: list[tuple[str, Any]] = []
+        has_ended = self.is_dead  # asked before, so that nothing which it said is missed
         try:
             while self.pipe.poll():
                 news.append(self.pipe.recv())
         except (EOFError, OSError):
-            news.append(("ended", None))
-        return news
+            has_ended = True
+        return [*news, ("ended", None)] if has_ended else news
 
     def kill(self, why: str = "", has_hung: bool = False) -> None:
         """End the process at once; what is left of it is heard of as of any other death."""
@@ -109,10 +125,15 @@ class Member:
             self.process.kill()
 
     def bury(self) -> int | None:
-        """Wait for a process that has ended, and answer its exit code."""
+        """Wait for a process that has ended, and answer its exit code; what it had started ends with it."""
         assert self.process is not None
         assert self.pipe is not None
-        self.process.join(timeout=5.0)
+        end = time.monotonic() + BURY_SECONDS
+        while self.process.is_alive():  # `join` would wait for ever for one that has closed all its files
+            if time.monotonic() > end:
+                self.process.kill()
+            time.sleep(0.005)
+        end_family(self.family)
         self.pipe.close()
         self.pipe = None
         self._close_output()
@@ -180,4 +201,4 @@ class Member:
 
 def most_memory(settings_megabytes: float, members: int) -> float:
     """The megabytes that one process may have: what was set, or its share of four fifths of the machine."""
-    return settings_megabytes or 0.8 * psutil.virtual_memory().total / 1e6 / members
+    return settings_megabytes or 0.8 * available_memory() / 1e6 / members

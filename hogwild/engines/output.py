@@ -11,7 +11,7 @@ from pathlib import Path
 KEPT = 1_000_000  # bytes of each participant; what comes after them is read and forgotten
 CHUNK = 1 << 16
 CHUNKS = 16  # at the most in one go: others want to be heard, too
-LAST_WORDS = 2_000  # bytes that are kept for the log, if it dies
+LAST_WORDS = 6_000  # bytes that are kept for the log, if it dies; where it crashed takes two thousand or so
 
 
 class Output:

@@ -17,7 +17,7 @@ from hogwild.exchanges.file_lock import FileLock
 from hogwild.exchanges.shared import STOP
 from hogwild.report import Report
 
-STOP_SECONDS = 8.0  # a worker that has not finished its rollout by then is ended
+STOP_SECONDS = 6.0  # a worker that has not finished its rollout by then is ended
 
 
 class ProcessEngine:
@@ -49,11 +49,8 @@ class ProcessEngine:
     def poll(self, seconds: float) -> list[Report]:
         """Wait for news from the workers."""
         reports: list[Report] = []
-        speaking = {member.pipe: member for member in self.members if member.pipe is not None}
-        if not speaking:
-            time.sleep(seconds)
-        for pipe in self.supervisor.listen(list(speaking), seconds):
-            reports += self._hear(speaking[pipe])
+        for member in self.supervisor.listen(seconds):
+            reports += self._hear(member)
         return reports + self.supervisor.look_after()
 
     def _hear(self, member: Member) -> list[Report]:

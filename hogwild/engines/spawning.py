@@ -1,5 +1,6 @@
 """What a process of ours is started with: its variables, its signals, room for its files, and where it prints."""
 
+import faulthandler
 import io
 import multiprocessing
 import os
@@ -7,9 +8,11 @@ import resource
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
+
+import psutil
 
 from hogwild.errors import UsageError
 from hogwild.signals import WATCHED
@@ -23,6 +26,7 @@ WORKER_ENVIRONMENT = {
     "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
     "MALLOC_ARENA_MAX": "1",
 }
+FAMILY = "HOGWILD_FAMILY"  # a variable that whoever is started by a process of ours inherits
 READ_AGAIN = 97  # exit code of a process that found its script about to train once more
 FILES, FILES_EACH = 24, 7  # open at once, by the coordinator alone and for each process
 
@@ -74,6 +78,35 @@ def worker_environment() -> Iterator[None]:
 
 
 @contextmanager
+def family(name: str) -> Iterator[None]:
+    """Children started inside, and whatever they start, can be found by this name."""
+    os.environ[FAMILY] = name
+    try:
+        yield
+    finally:
+        del os.environ[FAMILY]
+
+
+def end_family(name: str) -> None:
+    """End all of a family, such as what an environment had started in a process that has ended."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):  # some are somebody else's, some end meanwhile
+            if process.environ().get(FAMILY) == name:
+                process.kill()
+
+
+def let_children_be_started() -> None:
+    """Let environments start processes of their own, which Python forbids to those that end with their parent."""
+    vars(multiprocessing.current_process())["_config"]["daemon"] = False
+
+
+def end_children() -> None:
+    """End those that environments have started: Python would wait for them."""
+    for child in multiprocessing.active_children():
+        child.kill()
+
+
+@contextmanager
 def signals_held_back() -> Iterator[None]:
     """Children started inside are deaf to Ctrl-C, SIGTERM and SIGHUP until they have said what to do about them."""
     resource_tracker.ensure_running()  # which would let the signals through again
@@ -92,3 +125,4 @@ def print_into(pipe: Connection) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(line_buffering=True)  # what is in a buffer when a process is killed, nobody reads
+    faulthandler.enable(all_threads=False)  # where it was, if it is killed by what it did

@@ -53,10 +53,13 @@ class Supervisor:
         notices = output.notices(member.who) if output is not None else []
         return [Report(status.rank, events=[event], notices=notices)]
 
-    def listen(self, speaking: list[Connection], seconds: float) -> list[Connection]:
-        """Wait until somebody has something to say, or prints; answers who speaks."""
-        ready = wait([*speaking, *self.printing()], timeout=seconds)
-        heard = [pipe for pipe in speaking if pipe in ready]
+    def listen(self, seconds: float) -> list[Member]:
+        """Wait until somebody has something to say, or prints; answers who speaks, and who never will again."""
+        pipes = [member.pipe for member in self.members if member.pipe is not None]
+        if not pipes:
+            time.sleep(seconds)
+        ready = wait([*pipes, *self.printing()], timeout=seconds)
+        heard = [member for member in self.members if member.pipe in ready or member.is_dead]
         if ready and not heard:
             time.sleep(PRINT_SECONDS)
         return heard

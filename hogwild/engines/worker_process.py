@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from hogwild.engines.crew import Crew
-from hogwild.engines.spawning import print_into
+from hogwild.engines.spawning import end_children, let_children_be_started, print_into
 from hogwild.exchanges.file_lock import FileLock
 from hogwild.signals import WATCHED, die_with_parent
 
@@ -28,12 +28,14 @@ def participant_main(
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, WATCHED)
     die_with_parent()
+    let_children_be_started()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         from hogwild.engines.participant import take_part
 
         seed_process(crew.settings.execution.seed, crew.rank_of(place), crew.incarnation, restart)
         take_part(crew, place, lock, lambda kind, content: pipe.send((kind, content)), restart)
+        end_children()
     except (BrokenPipeError, ConnectionResetError):
         os._exit(1)  # nobody is listening any more
     except BaseException as error:

@@ -13,6 +13,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+GENERATORS: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
+}
 STATIC = ("spec", "cached_spec", "metadata", "env", "action_space", "observation_space", "render_mode", "reward_range")
 
 
@@ -76,6 +80,8 @@ def _saved(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str | np.ndarray | np.generic):
         return value.copy() if isinstance(value, np.ndarray) else value
     if isinstance(value, np.random.Generator):
+        if type(value.bit_generator).__name__ not in GENERATORS:
+            raise Unsavable(f"a generator of type {type(value.bit_generator).__name__}")
         return {"generator": type(value.bit_generator).__name__, "state": value.bit_generator.state}
     if type(value) in (list, tuple, deque):
         kind = type(value).__name__
@@ -90,7 +96,7 @@ def _restored(value: Any) -> Any:
     if not isinstance(value, dict):
         return value.copy() if isinstance(value, np.ndarray) else value
     if "generator" in value:
-        generator = np.random.Generator(getattr(np.random, value["generator"])())
+        generator = np.random.Generator(GENERATORS[value["generator"]]())
         generator.bit_generator.state = value["state"]
         return generator
     items = value["items"]

@@ -35,6 +35,8 @@ def guarded(name: str, action: str, call: Callable[[], Any]) -> Any:
             raise UsageError(
                 f"'{name}' needs a package that is not installed: pip install 'hogwild[{extra}]'"
             ) from error
+        if isinstance(error, gymnasium.error.UnregisteredEnv):
+            raise UsageError(f"There is no environment '{name}': {error}") from error
         where = WHERE[action]
         raise EnvironmentFailed(f"Environment '{name}' {where}: {type(error).__name__}: {error}") from error
 

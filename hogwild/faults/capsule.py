@@ -21,10 +21,11 @@ from hogwild.envs.ids import plan_env
 from hogwild.envs.make import make_batch
 from hogwild.errors import EnvironmentFailed, HogwildError, UsageError, exit_words
 from hogwild.files import write_json
+from hogwild.signals import die_with_parent
 
 FORMAT = 1
 LARGEST = 64e6  # bytes of a capsule that is read
-TICK = 200  # actions between two signs of life
+TICK_SECONDS = 0.05  # between two signs of life
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def read_capsule(path: Path) -> Capsule:
             raise TypeError("env")
     except OSError as error:
         raise UsageError(f"Cannot read '{path}': {error.strerror}.") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise UsageError(f"'{path}' is not a capsule.") from None
     return capsule
 
@@ -136,19 +137,22 @@ def _replay(capsule: Capsule, played: Played, timeout: float) -> Replay:
 
 
 def _play(capsule: Capsule, played: Played, pipe: Connection) -> None:
+    die_with_parent()
     number = 0
     try:
         settings = Settings(env=capsule.env).update(**capsule.environment)
         batch = make_batch(plan_env(settings), settings.environment, 1)
         pipe.send(("tick", "", 1))
         batch.reset([played.seed])
+        told = time.monotonic()
         for number, action in enumerate(played.actions, start=1):
             step = batch.step(np.asarray([action], dtype=batch.spec.action_dtype))
             found = [fault for fault in step.faults if not fault.is_harmless or LEFT_SPACE in capsule.what]
             if found:
                 pipe.send(("fault", found[0].what, number))
                 return
-            if number % TICK == 0:
+            if time.monotonic() - told > TICK_SECONDS:
+                told = time.monotonic()
                 pipe.send(("tick", "", number))
     except HogwildError as error:
         pipe.send(("fault" if number else "unplayable", str(error), number))

@@ -7,7 +7,6 @@ each forced to the disk; then the folder is renamed. Nothing in it can execute a
 import errno
 import hashlib
 import json
-import math
 import os
 import re
 import shutil
@@ -29,7 +28,7 @@ FORMAT = 1
 PREFIX = "step-"
 NAME = re.compile(r"step-\d+")  # a copy under another name is nobody's checkpoint
 MANIFEST = "manifest.json"
-LARGEST_MANIFEST = 1e6  # bytes
+LARGEST_MANIFEST, LARGEST_PAYLOAD = 1e6, 4e9  # bytes
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,9 @@ def tidy(folder: Path) -> None:
             os.rename(leftover, final)
         else:
             shutil.rmtree(leftover, ignore_errors=True)
+    for folder_without in folder.glob(f"{PREFIX}*"):  # one that a kill caught being removed
+        if NAME.fullmatch(folder_without.name) and not (folder_without / MANIFEST).exists():
+            shutil.rmtree(folder_without, ignore_errors=True)
 
 
 def write_checkpoint(folder: Path, step: int, checkpoint: Checkpoint) -> Path:
@@ -121,7 +123,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
         made_by, files = int(manifest["format"]), dict(manifest["files"])
     except FileNotFoundError:
         raise CheckpointError(f"'{path}' is not a whole checkpoint: it has no {MANIFEST}.") from None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise CheckpointError(f"Checkpoint '{path}' is damaged: its {MANIFEST} cannot be read.") from None
     if made_by > FORMAT:
         raise NewerFormat(
@@ -144,7 +146,7 @@ def _read_checked(path: Path, expected: Any) -> bytes:
     if not isinstance(expected, dict):
         raise damaged
     try:
-        if not _is_plain(path) or path.stat().st_size != expected.get("size"):
+        if not _is_plain(path, LARGEST_PAYLOAD) or path.stat().st_size != expected.get("size"):
             raise damaged
         content = path.read_bytes()
     except OSError:
@@ -154,7 +156,7 @@ def _read_checked(path: Path, expected: Any) -> bytes:
     return content
 
 
-def _is_plain(path: Path, largest: float = math.inf) -> bool:
+def _is_plain(path: Path, largest: float) -> bool:
     """Whether a path is a file, and no link to somewhere else or pipe that never answers."""
     status = path.lstat()
     return stat.S_ISREG(status.st_mode) and status.st_size <= largest

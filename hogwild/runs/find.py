@@ -9,6 +9,7 @@ from hogwild.errors import CheckpointError
 from hogwild.runs.checkpoint import list_checkpoints, newest_checkpoint, read_checkpoint
 from hogwild.runs.folder import RunFolder, read_json
 
+LARGEST_NUMBER = 1e18  # that a table shows
 CHECKPOINT_WORDS = ("newest", "best")
 
 
@@ -69,9 +70,15 @@ def summarise(folder: RunFolder) -> dict[str, Any]:
         "env": status.get("env") or (made_in.get("id", "") if isinstance(made_in, dict) else ""),
         "state": state,
         "reason": str(status.get("reason") or "") or ("its process ended without a word" if state == "died" else ""),
-        "steps": status.get("steps", 0),
-        "minutes": round(status.get("seconds", 0.0) / 60, 2),
-        "return_mean": status.get("return_mean"),
-        "return_best": status.get("return_best"),
-        "created": meta.get("created", ""),
+        "steps": int(_number(status.get("steps")) or 0),
+        "minutes": round((_number(status.get("seconds")) or 0.0) / 60, 2),
+        "return_mean": _number(status.get("return_mean")),
+        "return_best": _number(status.get("return_best")),
+        "created": str(meta.get("created", "")),
     }
+
+
+def _number(value: Any) -> float | None:
+    """A number, if it is one: whoever can write into a run's folder can write anything."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST_NUMBER
+    return value if is_number else None

@@ -46,5 +46,5 @@ def refusing_nonsense(name: str) -> Iterator[None]:
     """Take over what a checkpoint holds. One that was made to look whole may hold anything: that is refused by name."""
     try:
         yield
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RuntimeError) as error:
         raise CheckpointError(f"{name} holds what Hogwild never writes: {error!r}.") from error

@@ -5,6 +5,8 @@ forked from a server that has imported everything and done nothing else; argumen
 """
 
 import multiprocessing
+from multiprocessing import forkserver
+from multiprocessing.context import BaseContext
 
 import pytest
 
@@ -19,6 +21,12 @@ def quick_processes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     cell = getattr(request.node, "callspec", None) and request.node.callspec.params.get("cell")
     if cell is None or (cell.objective, cell.exchange) == ("a3c", "weights"):
         return
+    monkeypatch.setattr(member, "CONTEXT", forking())
+
+
+def forking() -> BaseContext:
+    """A context that forks from a server, which runs already: else it would belong to the family of whom it starts."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
-    monkeypatch.setattr(member, "CONTEXT", context)
+    forkserver.ensure_running()
+    return context

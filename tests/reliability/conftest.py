@@ -1,7 +1,6 @@
 """What tests of faults have in common: how processes are started, and which fault is chosen."""
 
 import json
-import multiprocessing
 import os
 from collections.abc import Callable
 from multiprocessing import forkserver
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hogwild.engines import member
-from tests.cells.conftest import PRELOADED
+from tests.cells.conftest import forking
 
 
 @pytest.fixture
@@ -23,9 +22,7 @@ def quick_processes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     """Fork processes from a server that has imported everything, where spawning itself does not matter."""
     if "spawned" in request.fixturenames:
         return
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
-    monkeypatch.setattr(member, "CONTEXT", context)
+    monkeypatch.setattr(member, "CONTEXT", forking())
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +31,7 @@ def fault_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("fault") / "variables.json"
     os.environ["FAULT_FILE"] = str(path)
     forkserver._forkserver._stop()
+    forking()
     return path
 
 

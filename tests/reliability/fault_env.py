@@ -64,7 +64,12 @@ class FaultyCartPole(CartPoleEnv):
             raise RuntimeError(f"the wheel came off in {where}")
         if kind.endswith("with-words"):
             os.write(2, b"the axle is about to break\n")
-        if kind.startswith("segfault"):
+        if kind.startswith("forks") and os.fork() == 0:
+            time.sleep(1e6)
+        if kind.endswith("closes-files"):
+            os.closerange(3, 256)
+            time.sleep(1e6)
+        if kind.startswith("segfault") or kind == "forks-and-segfaults":
             os.kill(os.getpid(), signal.SIGSEGV)
         if kind == "exits":
             sys.exit(3)

@@ -10,12 +10,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import psutil
 import pytest
 
 import hogwild
-from hogwild.errors import CheckpointError, RunFolderError
+from hogwild.envs.env_state import load_env, save_env
+from hogwild.errors import CheckpointError, HogwildError, RunFolderError
 from hogwild.evaluation import evaluate
 from hogwild.runs import checkpoint as checkpoints
 from hogwild.runs.checkpoint import Checkpoint, newest_checkpoint, read_checkpoint, remove_old, write_checkpoint
@@ -201,6 +203,59 @@ def test_a_file_made_to_do_harm_is_refused_quickly_and_takes_no_memory(what: str
         read_checkpoint(path)
     assert time.monotonic() - began < 1.0
     assert psutil.Process().memory_info().rss - before < 50e6
+
+
+@pytest.mark.fault(55)
+def test_a_file_beyond_all_sizes_is_not_read(tmp_path: Path) -> None:
+    path = write_checkpoint(tmp_path, 1, content(10))
+    with (path / "weights.safetensors").open("r+b") as file:
+        file.truncate(int(checkpoints.LARGEST_PAYLOAD) + 1)  # it takes no place on the disk
+    manifest = json.loads((path / "manifest.json").read_text())
+    manifest["files"]["weights.safetensors"]["size"] = int(checkpoints.LARGEST_PAYLOAD) + 1
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    before = psutil.Process().memory_info().rss
+    with pytest.raises(CheckpointError, match="is damaged"):
+        read_checkpoint(path)
+    assert psutil.Process().memory_info().rss - before < 50e6
+
+
+STATES: dict[str, Any] = {
+    "incarnation": [-5, "x", None, 1e400],
+    "carried": [[7], "x", [[{"a": "b"}]]],
+    "best_mean": ["x", [1]],
+    "progress": [{}, {"steps": 1}, 3],
+    "engine": [{"workers": 3}, {"workers": [{"random": [1, 2]}]}, "x"],
+}
+
+
+@pytest.mark.fault(55)
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in STATES.items() for value in values])
+def test_a_state_made_to_do_harm_is_refused_in_words(name: str, value: Any, tmp_path: Path) -> None:
+    run = hogwild.train("CartPole-v1", engine="inline", workers=1, steps=300, runs=str(tmp_path), name="run")
+    path, _, _ = newest_checkpoint(run.path / "checkpoints")
+    state = json.loads((path / "state.json").read_text())
+    (path / "state.json").write_text(json.dumps(state | {name: value}))
+    reseal(path)
+    with pytest.raises(HogwildError, match=r"holds what Hogwild never writes|in mid-game"):
+        run.resume(steps=600)
+
+
+@pytest.mark.fault(55)
+def test_a_state_names_nothing_that_is_called() -> None:
+    env = gymnasium.make("CartPole-v1")
+    env.reset(seed=1)
+    saved = save_env(env)
+    saved[-1]["attributes"]["_np_random"]["generator"] = "test"
+    with pytest.raises(KeyError):
+        load_env(env, saved)
+
+
+@pytest.mark.fault(53)
+def test_a_checkpoint_whose_removal_was_cut_short_is_removed(tmp_path: Path) -> None:
+    kept, broken = (write_checkpoint(tmp_path, step, content(10)) for step in (1, 2))
+    (broken / "manifest.json").unlink()
+    checkpoints.tidy(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [kept.name]
 
 
 @pytest.mark.fault(56)

@@ -15,22 +15,27 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import psutil
 import pytest
 
 import hogwild
 from hogwild import alarm, checking
+from hogwild.alarm import HUNG
 from hogwild.engines import supervisor
 from hogwild.engines.inline import InlineEngine
 from hogwild.engines.output import KEPT, Output
 from hogwild.engines.processes import ProcessEngine
 from hogwild.envs import foreign
+from hogwild.envs.blackbox import Played
 from hogwild.envs.gymnasium_batch import GymnasiumBatch
-from hogwild.errors import EnvironmentFailed, HogwildError
+from hogwild.errors import EnvironmentFailed, HogwildError, UsageError
 from hogwild.faults import pulse
+from hogwild.faults.capsule import Capsule, reproduce
 from hogwild.report import Report
 from hogwild.resolve import layer
 from hogwild.runs.checkpoint import newest_checkpoint
 from hogwild.runs.folder import RunFolder, read_json
+from tests.cells.conftest import forking
 from tests.reliability.watching import events, is_at_work, train_until
 
 Choose = Callable[..., str]
@@ -170,6 +175,41 @@ def test_an_environment_that_calls_exit_costs_an_episode(faulty: Choose, tmp_pat
 
 @pytest.mark.fault(26)
 @pytest.mark.fault(27)
+@pytest.mark.fault(24)
+@pytest.mark.usefixtures("spawned")
+@pytest.mark.parametrize("fault", ["step-forks-and-segfaults", "step-closes-files"])
+def test_a_death_is_seen_though_the_pipe_says_nothing_of_it(fault: str, faulty: Choose, tmp_path: Path) -> None:
+    env = faulty(fault, after=100, once=tmp_path / "once")
+    run = train_until(lambda run: is_at_work(run, 0, restarts=1), tmp_path, env=env, workers=2, envs=2)
+    (event,) = events(run)
+    assert event["kind"] == "died"
+    assert "SIG" in event["words"]
+    assert not our_family()
+
+
+def our_family() -> list[psutil.Process]:
+    """Who was started by this process, or by whom it started."""
+
+    def environment_of(process: psutil.Process) -> dict[str, str]:
+        try:
+            return process.environ()
+        except psutil.Error:
+            return {}
+
+    ours = f"{os.getpid()}-"
+    return [p for p in psutil.process_iter() if environment_of(p).get("HOGWILD_FAMILY", "").startswith(ours)]
+
+
+@pytest.mark.usefixtures("spawned")
+def test_an_environment_may_start_processes_which_end_with_its_worker(tmp_path: Path) -> None:
+    began = time.monotonic()
+    run = hogwild.train("tests.failing_envs:Parent-v0", workers=1, envs=1, steps=500, runs=str(tmp_path), name="run")
+    assert run.status["state"] == "finished"
+    assert "started two" in (run.path / "output" / "worker-0.txt").read_text()
+    assert run.status["seconds"] < time.monotonic() - began < run.status["seconds"] + 5.0  # nobody waits for them
+    assert not our_family()
+
+
 @pytest.mark.parametrize("fault", ["step-hangs", "reset-hangs"])
 def test_an_environment_that_hangs_is_found_and_replaced(fault: str, faulty: Choose, tmp_path: Path) -> None:
     env = faulty(fault, after=100, once=tmp_path / "once")
@@ -339,6 +379,7 @@ def test_a_leaking_environment_has_its_worker_replaced(
     resource.setrlimit(resource.RLIMIT_NOFILE, (800, limits[1]))
     try:
         forkserver._forkserver._stop()  # the next one has these limits
+        forking()
         env = faulty(fault, after=0, chance=0.05)  # slowly: it is looked at now and then
         run = train_until(
             lambda run: is_at_work(run, 0, restarts=1), tmp_path, env=env, workers=2, envs=1, worker_memory=500.0
@@ -391,7 +432,9 @@ def test_what_a_worker_printed_last_is_in_the_log_of_its_death(faulty: Choose, t
     env = faulty("step-segfault-with-words", after=200, once=tmp_path / "once")
     run = train_until(lambda run: is_at_work(run, 0, restarts=1), tmp_path, env=env, workers=1, envs=2)
     (event,) = events(run)
-    assert event["details"].endswith("the axle is about to break")
+    printed, _, where = event["details"].partition("Fatal Python error: Segmentation fault")
+    assert printed.endswith("the axle is about to break\n")
+    assert "fault_env.py" in where
 
 
 @pytest.mark.fault(36)
@@ -446,3 +489,18 @@ def test_a_capsule_that_is_none_is_refused(tmp_path: Path) -> None:
 
         with pytest.raises(HogwildError):
             read_capsule(path)
+
+
+@pytest.mark.fault(37)
+def test_an_unknown_environment_of_a_module_is_refused_as_a_request(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"There is no environment 'tests\.failing_envs:Bear-v0'"):
+        hogwild.train("tests.failing_envs:Bear-v0", runs=str(tmp_path))
+
+
+@pytest.mark.fault(26)
+def test_a_slow_environment_is_not_taken_for_one_that_hangs(tmp_path: Path) -> None:
+    played = (Played(0, 1, [0] * 40, True),)
+    capsule = Capsule("tests.failing_envs:Slowest-v0", {}, f"it {HUNG} 1 s", "", {}, played)
+    (replay,) = reproduce(capsule, timeout=1.0)
+    assert replay.what == ""
+    assert not replay.is_same

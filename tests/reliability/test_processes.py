@@ -233,14 +233,22 @@ def test_who_is_stopped_with_the_lock_in_hand_is_replaced(monkeypatch: pytest.Mo
 def test_workers_wait_for_a_learner_that_stands_still(tmp_path: Path) -> None:
     seen: dict[str, int] = {}
 
-    def disturb(run: RunFolder) -> None:
+    def looked(run: RunFolder) -> bool:
         pid, worker = pid_of(run, 1), psutil.Process(pid_of(run, 0))
         os.kill(pid, signal.SIGSTOP)
         time.sleep(1)
         seen["stopped"], seen["memory"] = read(run), worker.memory_info().rss
         time.sleep(2)
         seen["later"], seen["memory later"] = read(run), worker.memory_info().rss
-        os.kill(pid, signal.SIGCONT)
+        try:
+            os.kill(pid, signal.SIGCONT)
+        except ProcessLookupError:  # it was stopped with the lock in hand, and so replaced
+            wait_for(lambda: pid_of(run, 1) != pid)
+            return False
+        return True
+
+    def disturb(run: RunFolder) -> None:
+        wait_for(lambda: looked(run))
         wait_for(lambda: read(run) > seen["later"])
 
     def read(run: RunFolder) -> int:

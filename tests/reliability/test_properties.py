@@ -62,6 +62,49 @@ def test_a_checkpoint_is_read_or_refused(name: str, content: bytes, tmp_path: Pa
         read_checkpoint(path)
 
 
+def changed(tree: Any, at: int, value: Any) -> Any:
+    """A document with another value in one place."""
+    places: list[tuple[Any, Any]] = []
+
+    def walk(node: Any) -> None:
+        for key in node if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ():
+            places.append((node, key))
+            walk(node[key])
+
+    copy = json.loads(json.dumps(tree))
+    walk(copy)
+    node, key = places[at % len(places)]
+    node[key] = value
+    return copy
+
+
+LARGE = some.sampled_from([1e400, -(10**30), 10**400, -1, 0.5, "", [], {}, None])
+CAPSULE = {
+    **{"format": 1, "env": "CartPole-v1", "environment": {"backend": "gymnasium"}, "what": "x", "details": ""},
+    **{"versions": {"a": "1"}, "played": [{"index": 0, "seed": 1, "actions": [0, 1], "is_whole": True}]},
+}
+STATUS = {"state": "training", "env": "a", "steps": 3, "seconds": 1.5, "return_mean": 2.0, "best_checkpoint": "step-1"}
+
+
+@MANY
+@given(at=some.integers(0, 99), value=LARGE | trees)
+def test_what_nearly_is_right_is_read_or_refused(at: int, value: Any, tmp_path: Path) -> None:
+    path = write_checkpoint(tmp_path, 1, Checkpoint({"w": np.ones(3)}, {"s": np.ones(3)}, {"a": [np.ones(2), 1]}))
+    manifest = json.loads((path / "manifest.json").read_text())
+    (path / "manifest.json").write_text(json.dumps(changed(manifest, at, value)))
+    (tmp_path / "capsule.json").write_text(json.dumps(changed(CAPSULE, at, value)))
+    for read, what in ((read_checkpoint, path), (read_capsule, tmp_path / "capsule.json")):
+        with contextlib.suppress(HogwildError):
+            read(what)  # type: ignore[operator]
+    folder = RunFolder(tmp_path / "run")
+    folder.path.mkdir(exist_ok=True)
+    folder.write_settings(Settings(env="CartPole-v1"))
+    folder.status.write_text(json.dumps(changed(STATUS, at, value)))
+    row = summarise(folder)
+    assert isinstance(row["steps"], int)
+    assert isinstance(row["minutes"], float)
+
+
 @MANY
 @given(tree=trees)
 def test_a_tree_comes_back_as_it_was(tree: Any) -> None:
