@@ -35,7 +35,7 @@ PARTS: dict[str, dict[str, str]] = {  # what is trained, by the name of its row
         for name in ("HalfCheetah-v5", "Hopper-v5", "Walker2d-v5", "Ant-v5", "Humanoid-v5")
     },
     "memory": {
-        f"MemoryS7, {memory}": f"{MAZE} --backend envpool --memory {memory} --until-return 0.96 --steps 1_500_000"
+        f"MemoryS7, {memory}": f"{MAZE} --backend envpool --memory {memory} --until-return 0.95"
         for memory in ("none", "gru", "lstm")
     },
     "hardcore": {"BipedalWalkerHardcore-v3": "BipedalWalkerHardcore-v3 --backend envpool --minutes 60"},
