@@ -1,5 +1,6 @@
 """The command `hogwild`: finds the sub-command, loads it, and turns errors into one message and an exit code."""
 
+import faulthandler
 import importlib
 import os
 import sys
@@ -50,6 +51,8 @@ commands:
 
 def main() -> None:
     """Run a command and leave with its exit code."""
+    if sys.stderr is not None:
+        faulthandler.enable(all_threads=False)  # an environment that crashes in C says where
     sys.exit(run(sys.argv[1:]))
 
 

@@ -125,7 +125,7 @@ def test_a_folder_that_cannot_be_written_is_refused_at_the_start(tmp_path: Path)
 
 @pytest.mark.fault(49)
 def test_a_folder_that_becomes_read_only_does_not_end_the_training(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     calls = []
 
@@ -138,6 +138,7 @@ def test_a_folder_that_becomes_read_only_does_not_end_the_training(
     run = hogwild.train("CartPole-v1", steps=20_000, runs=str(tmp_path), **SMALL)
     assert run.status["state"] == "finished"
     assert len(calls) > 6
+    assert capsys.readouterr().err.count("Read-only file system. Training goes on, and it is tried again.") == 1
 
 
 @pytest.mark.fault(51)

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -425,6 +426,16 @@ def test_an_environment_that_prints_blocks_nobody(reader: str, faulty: Choose, t
     assert len(printed) == KEPT  # of forty megabytes
     assert printed.startswith("x" * 10_000 + "\n")
     assert "Worker 0 prints: it is kept in" in run.log.read_text()
+
+
+@pytest.mark.fault(24)
+def test_one_that_crashes_at_its_first_look_says_where(faulty: Choose, tmp_path: Path) -> None:
+    env = faulty("reset-segfault", after=0, who="MainProcess")
+    words = [sys.executable, "-m", "hogwild", "train", env, "--runs", str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == -signal.SIGSEGV
+    assert "Fatal Python error: Segmentation fault" in done.stderr
+    assert "fault_env.py" in done.stderr
 
 
 @pytest.mark.fault(24)
