@@ -49,7 +49,7 @@ GROUPS: dict[str, list[Row]] = {
         Row(
             12,
             "a worker is stopped for a while",
-            "the others go on, and it joins again; if it held the lock, it is replaced; with `barrier` they wait for it",
+            "the others go on, and it joins again; if it held the lock, it is replaced; at the `barrier` they wait",
         ),
         Row(13, "the learner is stopped for a while", "workers wait once their slots are full; memory does not grow"),
         Row(14, "the dashboard is stopped", "", "training sends it nothing: row 7"),
