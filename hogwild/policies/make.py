@@ -38,7 +38,7 @@ def _make_own(spec: PolicySpec, settings: PolicySettings) -> Policy:
 def _require_still(policy: nn.Module) -> None:
     """Refuse layers that change while they answer: what acted would not be what is learned from."""
     for name, module in policy.named_modules():
-        if isinstance(module, _BatchNorm | _DropoutNd):
+        if isinstance(module, _BatchNorm) or (isinstance(module, _DropoutNd) and module.p > 0):
             raise UsageError(
                 f"The layer '{name}' ({type(module).__name__}) answers otherwise each time, so that acting and "
                 "learning would not agree. LayerNorm and GroupNorm do not; there is also --dropout."
