@@ -22,7 +22,7 @@ import pytest
 import hogwild
 from hogwild import alarm, checking
 from hogwild.alarm import HUNG
-from hogwild.engines import supervisor
+from hogwild.engines import processes, supervisor
 from hogwild.engines.inline import InlineEngine
 from hogwild.engines.output import KEPT, Output
 from hogwild.engines.processes import ProcessEngine
@@ -202,12 +202,15 @@ def our_family() -> list[psutil.Process]:
 
 
 @pytest.mark.usefixtures("spawned")
-def test_an_environment_may_start_processes_which_end_with_its_worker(tmp_path: Path) -> None:
+def test_an_environment_may_start_processes_which_end_with_its_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "STOP_SECONDS", 200.0)
     began = time.monotonic()
     run = hogwild.train("tests.failing_envs:Parent-v0", workers=1, envs=1, steps=500, runs=str(tmp_path), name="run")
     assert run.status["state"] == "finished"
     assert "started two" in (run.path / "output" / "worker-0.txt").read_text()
-    assert run.status["seconds"] < time.monotonic() - began < run.status["seconds"] + 5.0  # nobody waits for them
+    assert time.monotonic() - began < 100.0  # nobody waits for them
     assert not our_family()
 
 
