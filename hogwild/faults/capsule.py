@@ -25,7 +25,6 @@ from hogwild.signals import die_with_parent
 
 FORMAT = 1
 LARGEST = 64e6  # bytes of a capsule that is read
-TICK_SECONDS = 0.05  # between two signs of life
 
 
 @dataclass(frozen=True)
@@ -144,16 +143,13 @@ def _play(capsule: Capsule, played: Played, pipe: Connection) -> None:
         batch = make_batch(plan_env(settings), settings.environment, 1)
         pipe.send(("tick", "", 1))
         batch.reset([played.seed])
-        told = time.monotonic()
         for number, action in enumerate(played.actions, start=1):
             step = batch.step(np.asarray([action], dtype=batch.spec.action_dtype))
             found = [fault for fault in step.faults if not fault.is_harmless or LEFT_SPACE in capsule.what]
             if found:
                 pipe.send(("fault", found[0].what, number))
                 return
-            if time.monotonic() - told > TICK_SECONDS:
-                told = time.monotonic()
-                pipe.send(("tick", "", number))
+            pipe.send(("tick", "", number))
     except HogwildError as error:
         pipe.send(("fault" if number else "unplayable", str(error), number))
     except BaseException as error:  # also what would end the process, as sys.exit does
