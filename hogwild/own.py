@@ -53,8 +53,11 @@ def load_own(name: str, flag: str) -> Any:
     3.0
     """
     module, _, attribute = name.partition(":")
+    main = sys.modules["__main__"]
     try:
-        found = importlib.import_module(module)
+        # The script that runs is there already: to import it would run it once more.
+        is_main = module == _script() and hasattr(main, attribute.partition(".")[0])
+        found: Any = main if is_main else importlib.import_module(module)
     except Exception as error:  # whatever its own code raises
         words = f"{type(error).__name__}: {error}" if not isinstance(error, ImportError) else str(error)
         raise UsageError(f"{flag} {name}: '{module}' cannot be imported: {words}.") from error

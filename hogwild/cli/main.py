@@ -51,8 +51,7 @@ commands:
 
 def main() -> None:
     """Run a command and leave with its exit code."""
-    if sys.stderr is not None:
-        faulthandler.enable(all_threads=False)  # an environment that crashes in C says where
+    faulthandler.enable(2, all_threads=False)  # an environment that crashes in C says where
     sys.exit(run(sys.argv[1:]))
 
 

@@ -16,7 +16,7 @@ from hogwild.engines.engine import WorkerStatus
 from hogwild.engines.output import Output
 from hogwild.engines.spawning import (
     READ_AGAIN,
-    end_family,
+    end_families,
     family,
     only_a_script_that_is_there,
     signals_held_back,
@@ -111,6 +111,8 @@ class Member:
         assert self.pipe is not None
         news: list[tuple[str, Any]] = []
         has_ended = self.is_dead  # asked before, so that nothing which it said is missed
+        if has_ended:
+            end_families([self.family])  # who has the other end of the pipe might keep half a message from ending
         try:
             while self.pipe.poll():
                 news.append(self.pipe.recv())
@@ -128,17 +130,23 @@ class Member:
         """Wait for a process that has ended, and answer its exit code; what it had started ends with it."""
         assert self.process is not None
         assert self.pipe is not None
-        end = time.monotonic() + BURY_SECONDS
-        while self.process.is_alive():  # `join` would wait for ever for one that has closed all its files
-            if time.monotonic() > end:
-                self.process.kill()
-            time.sleep(0.005)
-        end_family(self.family)
+        if not self._has_ended_within(BURY_SECONDS):
+            self.kill("it closed its pipe and did not end")
+            self._has_ended_within(BURY_SECONDS)
+        end_families([self.family])
         self.pipe.close()
         self.pipe = None
         self._close_output()
         self.crew.pulse.forget(self.place)
         return self.process.exitcode
+
+    def _has_ended_within(self, seconds: float) -> bool:
+        """Wait for the process; `join` would wait for ever for one that has closed all its files."""
+        assert self.process is not None
+        end = time.monotonic() + seconds
+        while self.process.is_alive() and time.monotonic() < end:
+            time.sleep(0.005)
+        return not self.process.is_alive()
 
     def blame(self, kind: str, message: str, traceback: str) -> None:
         """It says what went wrong before it ends: kept as the error it was, if it is one of ours."""

@@ -7,8 +7,8 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 
@@ -62,11 +62,16 @@ def only_a_script_that_is_there() -> Iterator[None]:
             main["__file__"] = path
 
 
-@contextmanager
-def worker_environment() -> Iterator[None]:
+def worker_environment() -> AbstractContextManager[None]:
     """Children started inside have the variables that workers want in their environment."""
-    before = {name: os.environ.get(name) for name in WORKER_ENVIRONMENT}
-    os.environ.update(WORKER_ENVIRONMENT)
+    return variables(WORKER_ENVIRONMENT)
+
+
+@contextmanager
+def variables(wanted: Mapping[str, str]) -> Iterator[None]:
+    """Children started inside have these variables in their environment."""
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
     try:
         yield
     finally:
@@ -80,18 +85,15 @@ def worker_environment() -> Iterator[None]:
 @contextmanager
 def family(name: str) -> Iterator[None]:
     """Children started inside, and whatever they start, can be found by this name."""
-    os.environ[FAMILY] = name
-    try:
+    with variables({FAMILY: name}):
         yield
-    finally:
-        del os.environ[FAMILY]
 
 
-def end_family(name: str) -> None:
-    """End all of a family, such as what an environment had started in a process that has ended."""
+def end_families(names: Collection[str]) -> None:
+    """End all of some families, such as what environments had started in processes that have ended."""
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):  # some are somebody else's, some end meanwhile
-            if process.environ().get(FAMILY) == name:
+            if process.environ().get(FAMILY) in names:
                 process.kill()
 
 
@@ -125,4 +127,4 @@ def print_into(pipe: Connection) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(line_buffering=True)  # what is in a buffer when a process is killed, nobody reads
-    faulthandler.enable(all_threads=False)  # where it was, if it is killed by what it did
+    faulthandler.enable(2, all_threads=False)  # where it was, if it is killed by what it did

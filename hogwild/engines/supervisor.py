@@ -56,8 +56,6 @@ class Supervisor:
     def listen(self, seconds: float) -> list[Member]:
         """Wait until somebody has something to say, or prints; answers who speaks, and who never will again."""
         pipes = [member.pipe for member in self.members if member.pipe is not None]
-        if not pipes:
-            time.sleep(seconds)
         ready = wait([*pipes, *self.printing()], timeout=seconds)
         heard = [member for member in self.members if member.pipe in ready or member.is_dead]
         if ready and not heard:

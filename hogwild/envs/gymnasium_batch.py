@@ -77,6 +77,8 @@ class GymnasiumBatch(EnvBatch):
         for index, (env, action) in enumerate(zip(self.envs, self.layout.actions(actions), strict=True)):
             try:
                 observation, rewards[index], ended, cut, info = env.step(action)
+                if self.awaits_no_mask and info and MASK in info:
+                    raise LateMask
                 if ended or cut:
                     terminated[index], truncated[index] = ended, cut and not ended
                     game_over[index] = info["game_over"] if self.has_lives else True
@@ -84,8 +86,6 @@ class GymnasiumBatch(EnvBatch):
                     seen.append(self._begin(index))
                 else:
                     seen.append(self._playable(self.collect(observation, info)))
-                if self.awaits_no_mask and MASK in info:
-                    raise LateMask
             except LateMask:
                 raise UsageError(f"Environment '{self.name}' {LATE_MASK}") from None
             except (Exception, SystemExit) as error:

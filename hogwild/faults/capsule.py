@@ -117,10 +117,11 @@ def _replay(capsule: Capsule, played: Played, timeout: float) -> Replay:
     process = context.Process(target=_play, args=(capsule, played, theirs), daemon=True)
     process.start()
     theirs.close()
-    done = 0
+    done, has_begun = 0, False
     try:
-        while ours.poll(timeout if done else 10 * timeout):
+        while ours.poll(timeout if has_begun else 10 * timeout):
             kind, content, done = ours.recv()
+            has_begun = True
             if kind == "unplayable" and not is_same_fault(capsule.what, content):
                 raise EnvironmentFailed(content)
             if kind != "tick":
@@ -141,15 +142,15 @@ def _play(capsule: Capsule, played: Played, pipe: Connection) -> None:
     try:
         settings = Settings(env=capsule.env).update(**capsule.environment)
         batch = make_batch(plan_env(settings), settings.environment, 1)
-        pipe.send(("tick", "", 1))
+        pipe.send(("tick", "", 0))
         batch.reset([played.seed])
         for number, action in enumerate(played.actions, start=1):
+            pipe.send(("tick", "", number))
             step = batch.step(np.asarray([action], dtype=batch.spec.action_dtype))
             found = [fault for fault in step.faults if not fault.is_harmless or LEFT_SPACE in capsule.what]
             if found:
                 pipe.send(("fault", found[0].what, number))
                 return
-            pipe.send(("tick", "", number))
     except HogwildError as error:
         pipe.send(("fault" if number else "unplayable", str(error), number))
     except BaseException as error:  # also what would end the process, as sys.exit does

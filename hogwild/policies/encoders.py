@@ -187,7 +187,7 @@ class Own(nn.Module):
             self.outputs = int(self.encoder.outputs)
             with torch.no_grad():
                 answered = tuple(self.encoder(torch.zeros(2, *shape)).shape)
-        except (TypeError, AttributeError, RuntimeError, ValueError) as error:
+        except (TypeError, AttributeError, RuntimeError, ValueError, IndexError) as error:
             words = "an encoder is made with a shape, and says in `outputs` how many features it answers"
             raise UsageError(f"--encoder {name}: {error}; {words}.") from error
         if answered != (2, self.outputs):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from torch import nn
-from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
 from hogwild.config.settings import PolicySettings
@@ -38,7 +38,8 @@ def _make_own(spec: PolicySpec, settings: PolicySettings) -> Policy:
 def _require_still(policy: nn.Module) -> None:
     """Refuse layers that change while they answer: what acted would not be what is learned from."""
     for name, module in policy.named_modules():
-        if isinstance(module, _BatchNorm) or (isinstance(module, _DropoutNd) and module.p > 0):
+        keeps_figures = isinstance(module, _NormBase) and module.track_running_stats
+        if isinstance(module, _BatchNorm) or keeps_figures or (isinstance(module, _DropoutNd) and module.p > 0):
             raise UsageError(
                 f"The layer '{name}' ({type(module).__name__}) answers otherwise each time, so that acting and "
                 "learning would not agree. LayerNorm and GroupNorm do not; there is also --dropout."
